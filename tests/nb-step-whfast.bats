@@ -116,6 +116,14 @@ within() {
 	within with.nb without.nb 1e-14
 }
 
+@test "a body alone with the star meets nothing on its way, along an axis or at the end of the range of numbers" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,0.1,1,0,0,2,0,0\n' | nb-convert --from csv >leaves.nb
+	run bash -c "nb-step --integrator whfast -d 0.05 -k 200 --every 0 nb-force leaves.nb 2>&1 >leaves.out"
+	[ -z "$output" ]
+	nb-calc 'pos *= 3e153' leaves.nb | "${W[@]}" -d 0.05 -k 5 --every 0 nb-force >far.nb
+	[ "$(state far.nb | sed -n '2s/ .*//p')" = 3e+153 ]
+}
+
 @test "what the map is not made for is refused, or warned of" {
 	s='nb-step --integrator whfast -d 5'
 	fails_with 2 'needs the force pipeline as operand' "$s <solar.nb"
@@ -128,6 +136,9 @@ within() {
 	fails_with 1 "forces are softened in step 0" "$s 'nb-force -e 0.1' solar.nb"
 	fails_with 1 'the force is not that of all bodies on each other' "$s 'nb-force | nb-field \"point:m=1e-9\"' solar.nb"
 	fails_with 1 'the force is not that of all bodies on each other' "$s 'nb-force --precision f32' solar.nb"
+	for changes in 'mass = mass * 2' '@G = @G * 2'; do
+		fails_with 1 'the force pipeline changes masses, G or the softening in step 1' "$s --every 0 'nb-calc \"$changes\" | nb-force' solar.nb"
+	done
 	# the force of the input may be any
 	nb-force -e 1 solar.nb | "${W[@]}" -d 5 -k 3 --every 0 'nb-force -e 0' >a.nb
 	"${W[@]}" -d 5 -k 3 --every 0 nb-force solar.nb >b.nb

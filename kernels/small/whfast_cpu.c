@@ -71,17 +71,19 @@ int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G,
 	return NB_OK;
 }
 
-/* Lanes without a planet stand beyond all others, each in a place of its own: nothing is divided by 0. */
+/* Lanes without a planet stand far beyond all others, where no planet comes close to them in a run, on a line that no
+ * axis has; and so that squares of distances stay in the range of numbers, whatever those of the planets are. */
 static void fill_lanes(struct nb_whfast *w)
 {
+	static const double line[3] = {1, 0.75, 0.625};
 	double most = 0;
 	for (size_t i = 0; i + 1 < w->n; i++)
 		for (int d = 0; d < 3; d++)
 			most = fmax(most, fabs(w->q[d][i]));
-	most = most > 0 ? most : 1;
+	const double unit = most > 0 ? fmin(most, 0x1p450) * 0x1p40 : 1;
 	for (size_t i = w->n > 0 ? w->n - 1 : 0; i < NB_WHFAST_MOST; i++)
 		for (int d = 0; d < 3; d++) {
-			w->q[d][i] = d == 0 ? (3 + (double)i) * most : 0;
+			w->q[d][i] = line[d] * (1 + (double)i) * unit;
 			w->v[d][i] = 0;
 		}
 }

@@ -63,9 +63,23 @@ void nb_step_few_require(struct step *s)
 			"takes no other (want nb-force alone, a direct sum in f64)");
 }
 
+/* What the integrator has taken from the first frame of the run. */
+struct taken {
+	double mass[NB_SMALL_MOST], G, eps;
+};
+
+static struct taken take(struct step *s)
+{
+	struct taken to = {
+		.G = nb_require_attribute(s->frame, "G", 1), .eps = nb_require_attribute(s->frame, "softening", 0)};
+	memcpy(to.mass, nb_step_read(s, NB_MASS, &nb_space_host), s->frame->rows[NB_PARTICLE] * sizeof *to.mass);
+	return to;
+}
+
 void nb_step_few_show(struct step *s, const double *pos, const double *vel, double dt)
 {
 	const size_t bytes = 3 * s->frame->rows[NB_PARTICLE] * sizeof *pos;
+	const struct taken before = take(s);
 	memcpy(nb_step_update(s, NB_POS, &nb_space_host), pos, bytes);
 	memcpy(nb_step_update(s, NB_VEL, &nb_space_host), vel, bytes);
 	nb_step_drop_stale(s);
@@ -74,5 +88,9 @@ void nb_step_few_show(struct step *s, const double *pos, const double *vel, doub
 	if (memcmp(pos, nb_step_read(s, NB_POS, &nb_space_host), bytes) != 0)
 		refuse(s, "the force pipeline changes the order of the bodies, or moves them",
 			"wants them as they are (want nb-force alone)");
+	const struct taken after = take(s);
+	if (memcmp(&before, &after, sizeof before) != 0)
+		refuse(s, "the force pipeline changes masses, G or the softening",
+			"has those of the first state (want nb-force alone)");
 	nb_step_few_require(s);
 }
