@@ -63,6 +63,11 @@ within() {
 	"${I[@]}" -k 9 nb-force three.nb >nine.nb
 	[ "$(nb-stats --attributes nine.nb | grep '^step=' | paste -sd ' ')" = 'step=0 step=1 step=2 step=3 step=4 step=5 step=6 step=7 step=8 step=9' ]
 	"${I[@]}" -k 9 --every 0 nb-force three.nb | cmp <(state nine.nb) <(state /dev/stdin)
+	# with times in every step, too: the last state is that after the last step
+	"${I[@]}" -k 3 --every-time 0.001 nb-force three.nb >times.nb
+	"${I[@]}" -k 3 --every 0 nb-force three.nb >three-steps.nb
+	cmp <(state three-steps.nb) <(state times.nb)
+	nb-stats --format tsv times.nb | awk -F '\t' 'NR > 1 { end = $2; n = NR - 1 } END { print n, end; exit !(n == int(end / 0.001) + 2) }'
 	steps() { "${I[@]}" --until 5 --every 0 "$@" nb-force three.nb | nb-stats --attributes | sed -n 's/^step=//p'; }
 	awk -v free="$(steps)" -v small="$(steps -d 0.01)" -v eta="$(steps --eta 0.05)" 'BEGIN {
 		print free, small, eta
@@ -99,6 +104,9 @@ within() {
 	fails_with 1 'bodies co' "$s --until 3 --every 0 nb-force fall.nb"
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,1,0,0,0,0,0\n1,1,1,0,0,0,0,0\n' | nb-convert --from csv >same.nb
 	fails_with 1 'bodies are at the same place, or too far apart, in step 1' "$s --every 0 nb-force same.nb"
+	fails_with 1 'steps grow beyond the range of numbers, as nothing pulls a body, in step 5' \
+		"nb-gen plummer -n 1 | nb-step --integrator ias15 -k 2000 --every 0 nb-force"
+	fails_with 1 'the force pipeline changes masses, G or the softening in step' "$s --every 0 'nb-calc \"mass = mass / 2\" | nb-force' three.nb"
 	# one unit of length past the other they are followed
 	nb-calc 'vy = id == 0 ? 0.001 : -0.001' fall.nb | "${I[@]}" --until 3 --every 0 'nb-force --potential' >out.nb
 	at_most 1e-9 "$(nb-stats --format tsv out.nb | stat_of drift | sed 's/^-//')"

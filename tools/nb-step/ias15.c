@@ -31,6 +31,7 @@ void nb_step_ias15_begin(struct step *s)
 	struct nb_ias15 *run = &s->fifteen.run;
 	const double longest = s->opt.dt_given ? fabs(s->opt.dt) : INFINITY, eta = s->opt.eta_given ? s->opt.eta : ETA;
 	s->fifteen.ended = s->fifteen.begun = s->clock.now;
+	s->fifteen.within = 0;
 	if (nb_ias15_begin(run, s->frame->rows[NB_PARTICLE], nb_step_read(s, NB_MASS, &nb_space_host),
 		    nb_require_attribute(s->frame, "G", 1), nb_require_attribute(s->frame, "softening", 0)))
 		nb_die(NB_EXIT_FAILED,
@@ -53,8 +54,10 @@ static void make_step(struct step *s)
 		fail(s, "bodies collide, or leave the range of numbers,");
 	f->begun = f->ended;
 	f->ended = nb_step_later(f->begun, f->run.last);
+	if (!isfinite(f->ended.time))
+		fail(s, "steps grow beyond the range of numbers, as nothing pulls a body,");
 	if (fabs(f->run.last) <= STEP_LEAST * fabs(f->ended.time))
-		fail(s, "bodies come so close that steps no longer move the time,");
+		fail(s, "bodies come so close, or go so far, that steps no longer move the time,");
 	s->clock.step++;
 }
 
@@ -66,11 +69,13 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 	const double mark = *exact;
 	uint64_t made = 0;
 	*exact = NAN;
+	f->within = 0;
 	for (most = most < MOST ? most : MOST;; made++) {
 		if (isfinite(mark) && f->run.last != 0 && way_of(s) * time_after(&f->ended, mark) <= 0) {
 			nb_ias15_at(&f->run, time_after(&f->begun, mark), x, v);
 			s->clock.now = (struct moment){.time = mark};
 			*exact = mark;
+			f->within = time_after(&f->ended, mark) != 0;
 			break;
 		}
 		if (made == most) {

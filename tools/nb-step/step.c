@@ -181,7 +181,7 @@ static void integrate(struct step *s)
 		if (wanted)
 			nb_step_output(s);
 		written |= wanted;
-		if (k >= s->opt.steps || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
+		if ((k >= s->opt.steps && !s->fifteen.within) || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
 			break;
 		k += nb_step_make_steps(s, k, &dt, &exact) - 1;
 		written = 0;

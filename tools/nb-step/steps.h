@@ -74,10 +74,12 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 struct fifteen {
 	struct nb_ias15 run;
 	struct moment begun, ended; /* the last step */
+	int within;		    /* the state is not that at its end */
 };
 
 void nb_step_ias15_begin(struct step *s);
-/* *exact: the time of a state that is wanted, NaN: there is none; NaN if this is not reached. */
+/* *exact: the time of a state that is wanted, NaN: there is none; NaN if this is not reached.  After the last step
+ * (most is 0) the rest of such states, and then the one at its end. */
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
 
 /* ---- hermite.c: integrators that correct a step by the force at its end ---- */
