@@ -296,6 +296,13 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	from gadget a 2>said | nb-calc 'vel /= 2' | nb-diff --fields vel --absolute 1e-6 a.nb -
 	grep -q 'nothing of that is converted, as time, redshift and box are not those of a periodic run$' said
 	equals "$(from gadget a 2>/dev/null | nb-stats --attributes | grep -c '^box=')" 0
+	# the scale factor of a frame may be in its redshift alone; it must be known
+	nb-calc '@time = 0' a.nb | nb-convert -q --to gadget | from gadget 2>/dev/null >b.nb
+	nb-diff --fields vel --absolute 1e-6 a.nb b.nb
+	equals "$(attribute time b.nb)" 0.25
+	for wrong in '@time = 0.5' '@redshift = 4' '@time = 0; @redshift = -1'; do
+		fails_with 1 'do not agree on the scale factor of a cosmological frame' "nb-calc '$wrong' a.nb | nb-convert -q --to gadget"
+	done
 	# in an open frame they stay as they are
 	nb-calc '@box = 0' a.nb | nb-convert -q --to gadget | from gadget 2>/dev/null | nb-diff --fields vel --absolute 1e-6 a.nb -
 }

@@ -102,6 +102,10 @@ has_vectors() { # COLUMN SCALE FILE ID...
 		nb-calc '@box = 1; @omega0 = 0.25; @time = 0.25; @redshift = 3; @G = 43007.1; @units = "kpc,1e10Msun,km/s"' --no-history >a.nb
 	nb-convert --to gadget-hdf5 -o a.hdf5 a.nb
 	from gadget-hdf5 a.hdf5 | cmp - a.nb
+	nb-calc '@time = 0' --no-history a.nb | nb-convert --to gadget-hdf5 -o z.hdf5
+	from gadget-hdf5 z.hdf5 | nb-diff --fields vel a.nb - # the scale factor is in the redshift alone
+	equals "$(h5 z.hdf5 'f["Header"].attrs["Time"]')" 0.25
+	fails_with 1 "frame 0: time=0.5 and redshift=3 do not agree" "nb-calc '@time = 0.5' a.nb | nb-convert --to gadget-hdf5 -o y.hdf5"
 	equals "$(h5 a.hdf5 '[f["Header"].attrs[k] for k in ("BoxSize", "Omega0", "OmegaLambda", "Time", "Redshift")]')" '[1.0, 0.25, 0.75, 0.25, 3.0]'
 	# by a program that knows no group of nb
 	h5 a.hdf5 '[f.__delitem__("nb"), f["Header"].attrs.__delitem__("OmegaLambda")]' r+ >/dev/null

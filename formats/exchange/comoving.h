@@ -6,8 +6,11 @@
 
 #include "formats/stream/stream.h"
 
+struct nb_export;
+
 /* The scale factor of a cosmological frame: it has attributes box > 0 and omega0 > 0, and its time is the scale factor
- * of its redshift, if it has one.  0: it is another frame. */
+ * of its redshift, if it has one; where time is 0 it is that of the redshift.  0: it is another frame, or the two do
+ * not agree. */
 double nb_comoving_scale_factor(const struct nb_frame *frame);
 /* A frame with the attributes of a header: if it is a snapshot of such a run, with box_size > 0, omega0 > 0, and a time
  * that is the scale factor of its redshift (0 without), it becomes a cosmological one.  v = u a^exponent, box is that
@@ -15,9 +18,10 @@ double nb_comoving_scale_factor(const struct nb_frame *frame);
  * potentials, of which codes have several kinds, are left out.  *a: its scale factor; 0: the frame stays as it is.
  * NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_comoving_read(struct nb_frame *frame, double exponent, double *a);
-/* A cosmological frame as such a snapshot has it, into one that is empty: with box_size, omega_lambda, redshift, and
- * velocities u.  Other frames are shared as they are.  NB_OK or NB_ENOMEM. */
-NB_MUST_CHECK int nb_comoving_write(const struct nb_frame *frame, struct nb_frame *snapshot);
+/* A cosmological frame as such a snapshot has it, into one that is empty: with time, box_size, omega_lambda, redshift,
+ * and velocities u.  Other frames are shared as they are.  NB_OK; NB_ENOMEM; NB_EINVAL after nb_export_fail: time and
+ * redshift do not agree. */
+NB_MUST_CHECK int nb_comoving_write(struct nb_export *out, const struct nb_frame *frame, struct nb_frame *snapshot);
 /* Multiplies all velocities.  NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_comoving_scale_velocities(struct nb_frame *frame, double factor);
 

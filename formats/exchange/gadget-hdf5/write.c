@@ -363,7 +363,7 @@ int nb_gadget_hdf5_write(struct nb_export *out, const struct nb_frame *frame)
 {
 	struct nb_frame snapshot;
 	nb_frame_init(&snapshot);
-	int status = nb_comoving_write(frame, &snapshot);
+	int status = nb_comoving_write(out, frame, &snapshot);
 	if (!status)
 		status = write_snapshot(out, &snapshot, frame);
 	nb_frame_clear(&snapshot);

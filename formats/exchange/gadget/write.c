@@ -492,7 +492,7 @@ static int write_frame(struct nb_export *out, const struct nb_frame *frame, int 
 {
 	struct nb_frame snapshot;
 	nb_frame_init(&snapshot);
-	int status = nb_comoving_write(frame, &snapshot);
+	int status = nb_comoving_write(out, frame, &snapshot);
 	if (nb_comoving_scale_factor(frame) > 0) { /* of which readers expect those of physical lengths */
 		nb_frame_drop_field(&snapshot, NB_ACC);
 		nb_frame_drop_field(&snapshot, NB_POT);
