@@ -932,6 +932,7 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	close_to -2 "$(nb-stats --format tsv comoving.nb | stat_of epot)" 1e-14
 	close_to -2 "$(nb-calc '@time = 0; @redshift = 3' comoving.nb | nb-stats --format tsv | stat_of epot)" 1e-14
 	equals "$(nb-calc '@time = 0' comoving.nb | nb-stats --format tsv | stat_of epot)" NA
+	equals "$(nb-calc '@redshift = 9' comoving.nb | nb-stats --format tsv | stat_of epot)" NA
 	fails_with 1 "frame 0 is cosmological (want 'nb-groups --bound')" \
 		"nb-calc --dtype u4 'group = 1' comoving.nb | nb-stats --each group --bound"
 }

@@ -66,16 +66,25 @@ static double time_or_redshift(const struct nb_frame *frame)
 	return time == 0 && nb_frame_attribute(frame, "redshift") ? 1 / (1 + z) : time;
 }
 
+/* Whether a is that of attribute redshift, where there is one. */
+static int is_agreed(const struct nb_frame *frame, double a)
+{
+	const double z = nb_require_attribute(frame, "redshift", 0);
+	return !nb_frame_attribute(frame, "redshift") || fabs(a * (1 + z) - 1) <= 1e-6;
+}
+
 double nb_scale_factor(const struct nb_frame *frame)
 {
-	const double a = nb_is_cosmological(frame) ? time_or_redshift(frame) : 1;
-	return a > 0 && isfinite(a) ? a : NAN;
+	if (!nb_is_cosmological(frame))
+		return 1;
+	const double a = time_or_redshift(frame);
+	return a > 0 && isfinite(a) && is_agreed(frame, a) ? a : NAN;
 }
 
 double nb_require_scale_factor(const struct nb_frame *frame)
 {
 	const double a = time_or_redshift(frame), z = nb_require_attribute(frame, "redshift", 0);
-	if (nb_frame_attribute(frame, "redshift") && !(fabs(a * (1 + z) - 1) <= 1e-6))
+	if (!is_agreed(frame, a))
 		nb_die(NB_EXIT_FAILED,
 			"frame %" PRIu64
 			" has time=%g and redshift=%g, but the time of a cosmological frame is its scale factor, "

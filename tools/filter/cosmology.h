@@ -10,8 +10,8 @@ int nb_is_cosmological(const struct nb_frame *frame);
 /* omega0 (0), omega_lambda (1 - omega0 - omega_r), omega_r (0), w0 (-1), wa (0) and H0 (0), as they are; in parentheses
  * what they are where the frame does not have them. */
 struct nb_cosmology nb_read_cosmology(const struct nb_frame *frame);
-/* The scale factor of a cosmological frame: attribute time, or where that is 0, of redshift; NaN if that is none.  1 of
- * any other frame. */
+/* The scale factor of a cosmological frame: attribute time, or where that is 0, of redshift; NaN if that is none, or if
+ * the two do not agree.  1 of any other frame. */
 double nb_scale_factor(const struct nb_frame *frame);
 /* The same of a cosmological frame: attributes that do not agree or give none end the tool. */
 double nb_require_scale_factor(const struct nb_frame *frame);
