@@ -92,6 +92,15 @@ within() {
 	cmp <(state a.nb) <(state b.nb)
 }
 
+# Steps that do not divide the time between states differ by rounding. A state after each would take twenty times as long.
+# bats test_tags=once
+@test "only states that are written cost a force and a corrector, whether -d divides the time between them or not" {
+	local TIMEFORMAT=%U even odd
+	even=$({ time "${W[@]}" -d 8 --corrector 17 --until 400000 --every-time 200000 nb-force solar.nb >even.nb; } 2>&1)
+	odd=$({ time "${W[@]}" -d 8.001 --corrector 17 --until 400000 --every-time 200000 nb-force solar.nb >odd.nb; } 2>&1)
+	awk "BEGIN { exit !($odd < 6 * ($even + 0.02)) }" || { echo "$even $odd" && return 1; }
+}
+
 @test "the same bytes for each instruction set and any number of threads, and with programs that do not fold" {
 	for force in nb-force 'nb-force -v --potential'; do
 		"${W[@]}" -d 6 -k 40 --corrector 5 --every 20 "$force" solar.nb >want.nb 2>/dev/null

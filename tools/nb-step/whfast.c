@@ -190,7 +190,8 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 		s->clock.now = isfinite(*exact) ? (struct moment){.time = *exact} : nb_step_later(s->clock.now, *dt);
 		s->clock.step++;
 		made++;
-		if (made == most || isfinite(*exact) || !nb_step_plan(s, &next, &ends) || next != *dt)
+		if (made == most || isfinite(*exact) || !nb_step_plan(s, &next, &ends) ||
+			!is_step(s, s->planets.map.h, next))
 			break;
 	}
 	if (nb_whfast_steps(&s->planets.map, made))
