@@ -9,6 +9,8 @@
 static const char *const classes[] = {
 	"galaxy disk spiral milkyway milky-way",
 	"kepler binary twobody",
+	"whfast wh wisdom-holman wisdomholman",
+	"ias15 radau gauss-radau everhart",
 	"solar planets solarsystem",
 	"uniform cube random",
 	"sphere ball homogeneous",

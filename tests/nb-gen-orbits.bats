@@ -91,6 +91,9 @@ are() {
 		m=1; a=1e300|orbits: body 1: the orbit or its velocities are out of range
 		m=1; a=-1e100 e=1e300|orbits: body 1: the orbit or its velocities are out of range
 		m=1; a=1 abot=0|orbits: body 1: unknown element 'abot' (did you mean 'about'? want
+		m=1; a=1 pomega=3|orbits: body 1: unknown element 'pomega' (want omega, which is pomega - Omega)
+		m=1; x=1|orbits: body 1: unknown element 'x' (bodies with positions and velocities come by nb-convert --from csv)
+		m=1; m=1e-3, a=1|orbits: body 1: invalid number 'm=1e-3,' (want blanks between elements, and ';' between bodies)
 		m=1; a=1 7|orbits: body 1: '7' is not an element
 		m=1; a=1x|orbits: body 1: invalid number 'a=1x'
 		m=1; a=nan|orbits: body 1: invalid number 'a=nan'

@@ -25,6 +25,21 @@ static const struct key keys[] = {KEY("m", mass), KEY("r", radius), KEY("a", a),
 	KEY("about", about)};
 enum { NKEY = sizeof keys / sizeof *keys, M_MEAN = NKEY - 3, F_TRUE, ABOUT };
 
+/* What others have in place of these keys: for most of them no letters lead to the right one. */
+static const struct {
+	const char *name, *want;
+} others[] = {
+	{"x", "bodies with positions and velocities come by nb-convert --from csv"},
+	{"pomega", "want omega, which is pomega - Omega"},
+	{"varpi", "want omega, which is varpi - Omega"},
+	{"l", "want M, which is l - Omega - omega"},
+	{"inc", "want i, in degrees"},
+	{"w", "want omega, in degrees"},
+	{"T", "want M, which is 360 times the part of a period since the pericentre"},
+	{"primary", "want about, the number of the body that this one orbits"},
+};
+enum { NOTHER = sizeof others / sizeof *others };
+
 static size_t key_of(size_t body, const char *at, size_t length)
 {
 	struct nb_nearest nearest = nb_nearest_to(at, length);
@@ -33,6 +48,10 @@ static size_t key_of(size_t body, const char *at, size_t length)
 			return k;
 		nb_nearest_offer(&nearest, keys[k].name, strlen(keys[k].name));
 	}
+	for (size_t k = 0; k < NOTHER; k++)
+		if (strlen(others[k].name) == length && strncmp(others[k].name, at, length) == 0)
+			nb_die(NB_EXIT_USAGE, "orbits: body %zu: unknown element '%s' (%s)", body, others[k].name,
+				others[k].want);
 	nb_die(NB_EXIT_USAGE,
 		"orbits: body %zu: unknown element '%.*s' (%swant m, r, a or P, e, i, Omega, omega, M or f, about)",
 		body, (int)length, at, nearest.hint);
@@ -50,8 +69,9 @@ static void take(struct nb_elements *o, size_t body, unsigned *given, const char
 	const size_t k = key_of(body, at, (size_t)(equals - at)), digits = length - (size_t)(equals + 1 - at);
 	snprintf(number, sizeof number, "%.*s", (int)(digits < sizeof number ? digits : sizeof number - 1), equals + 1);
 	if (digits >= sizeof number || nb_parse_f64(number, &value) != NB_PARSE_OK)
-		nb_die(NB_EXIT_USAGE, "orbits: body %zu: invalid number '%.*s' (want a finite number)", body,
-			(int)length, at);
+		nb_die(NB_EXIT_USAGE, "orbits: body %zu: invalid number '%.*s' (want %s)", body, (int)length, at,
+			memchr(at, ',', length) ? "blanks between elements, and ';' between bodies"
+						: "a finite number");
 	if (*given & 1u << k)
 		nb_die(NB_EXIT_USAGE, "orbits: body %zu: '%s' is given twice", body, keys[k].name);
 	*given |= 1u << k;

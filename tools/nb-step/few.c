@@ -4,6 +4,7 @@
 #include "tools/nb-step/step.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void nb_step_few_check(const struct step *s, const char *of_whfast)
 {
@@ -21,7 +22,9 @@ void nb_step_few_check(const struct step *s, const char *of_whfast)
 		return;
 	if (other)
 		nb_die(NB_EXIT_USAGE, "'--integrator %s' takes no '--%s'%s", nb_step_few_name(s), other,
-			s->opt.resume && !whfast ? " (want the last frame of the run as input)" : "");
+			strcmp(other, "resume") == 0	? " (want the last frame of the run as input)"
+			: strcmp(other, "collide") == 0 ? " (want --integrator leapfrog)"
+							: "");
 	if (!s->opt.command)
 		nb_die(NB_EXIT_USAGE, "'--integrator %s' needs the force pipeline as operand", nb_step_few_name(s));
 }

@@ -15,7 +15,9 @@ void nb_step_stages_check(const struct step *s)
 		nb_die(NB_EXIT_USAGE, "this integrator needs several forces in a step (give the force pipeline as "
 				      "operand)");
 	if (other)
-		nb_die(NB_EXIT_USAGE, "option '--%s' needs an integrator with one force in a step", other);
+		nb_die(NB_EXIT_USAGE,
+			"option '--%s' needs an integrator with one force in a step (want leapfrog, euler or taylor)",
+			other);
 }
 
 static void compute_force(struct step *s)
