@@ -40,6 +40,7 @@ run_examples() {
 @test "the examples of nb-integrators(7) run" { run_examples "$NB_TOP/man/nb-integrators.7"; }
 @test "the examples of nb-collisions(7) run" { run_examples "$NB_TOP/man/nb-collisions.7"; }
 @test "the examples of nb-cosmology(7) run" { run_examples "$NB_TOP/man/nb-cosmology.7"; }
+@test "the examples of nb-planets(7) run" { run_examples "$NB_TOP/man/nb-planets.7"; }
 @test "what nb-equivalents(7) says runs" { run_examples "$NB_TOP/man/nb-equivalents.7"; }
 @test "the examples of nb-filter(7) run" { run_examples "$NB_TOP/man/nb-filter.7"; }
 

@@ -26,6 +26,7 @@ static const struct page {
 	{"nb-hosts", "7", "a run of an N-body simulation on several hosts, by MPI"},
 	{"nb-integrators", "7", "integrators and time steps of an N-body simulation, and how to choose them"},
 	{"nb-papers", "7", "the five publications whose algorithms nb unites, and where its kernels differ from them"},
+	{"nb-planets", "7", "N-body simulation of planets and few bodies: orbits, integrators, energy, encounters"},
 	{"nb-python", "7", "streams and pipelines of nb in Python"},
 	{"nb-stream", "5", "binary particle stream of the nb programs"},
 };
