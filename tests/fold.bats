@@ -616,6 +616,14 @@ hands_over() {
 	fine '../copy/nb-gen -n 30 | (cp ../copy/nb ../copy/new; mv ../copy/new ../copy/nb; exec ../copy/nb-stats)'
 }
 
+# bats test_tags=once
+@test "a copy in a force pipeline may take a second for its first answer" {
+	mkdir slow
+	cp -L "$NB_BIN/nb" slow/nb-force
+	nb-gen -n 70000 -o many.nb
+	nb-step -d 0.1 -k 1 --every 0 'slow/nb-force -e 0.1 -j 1' many.nb | nb-stats --check
+}
+
 @test "programs of another user in the middle change nothing" {
 	[ "$(id -u)" -eq 0 ] || skip 'wants root'
 	local nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'

@@ -52,7 +52,8 @@ static struct nb_stage *find_stage(int listener, int fifo, int (*put)(void *, st
 			struct nb_stage *stage = nb_stage_accept(
 				listener, fifo, NB_READS | NB_WRITES, put, context, &came);
 			if (came != -1) {
-				*lost = !stage && is_gone(nb_meet_writers(fifo, name), name);
+				/* who has been refused, such as a copy of this program, goes on with bytes */
+				*lost = came == 1 && !stage && is_gone(nb_meet_writers(fifo, name), name);
 				name[0] = '\0';
 				return stage;
 			}
