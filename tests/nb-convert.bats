@@ -851,6 +851,8 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	fails_with 2 "invalid from 'npy' (want auto|amuse|princeton|csv" 'nb-convert --from npy </dev/null'
 	run --separate-stderr bash -c 'nb-gen -n 2 | nb-force -e 0.1 | nb-convert --to npy'
 	[[ $stderr == *'a NumPy array cannot represent attribute softening=0.1'* ]]
+	run --separate-stderr bash -c 'nb-gen -n 2 | nb-force | nb-convert --to npy'
+	equals "$stderr" ''
 }
 
 @test "numpy.load reads npy" {

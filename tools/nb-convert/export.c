@@ -39,7 +39,8 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 	if ((traits & NB_LOSES_KICK) && kick)
 		nb_warn("%s cannot represent attribute pending_kick=%s: the velocities lag behind the positions",
 			format->about, kick);
-	if ((traits & NB_LOSES_KICK) && !(traits & NB_HOLDS_SOFTENING) && softening)
+	if ((traits & NB_LOSES_KICK) && !(traits & NB_HOLDS_SOFTENING) && softening &&
+		nb_require_attribute(frame, "softening", 0) != 0) /* 0 is what a reader takes without it */
 		nb_warn("%s cannot represent attribute softening=%s", format->about, softening);
 	if ((traits & (out->several ? NB_LOSES_TIME : NB_LOSES_TIME | NB_LOSES_TIME_OF_ONE)) && time != 0)
 		nb_warn("%s cannot represent attribute time=%s", format->about, nb_frame_attribute(frame, "time"));
