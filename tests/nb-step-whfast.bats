@@ -117,7 +117,8 @@ within() {
 		nb-stats --check out.nb
 		[ "$(state out.nb | wc -l)" -eq $n ]
 	done
-	nb-gen ring -n 17 | fails_with 1 "has 17 bodies, and '--integrator whfast' takes at most 16" 'nb-step --integrator whfast -d 1 nb-force'
+	fails_with 2 'no time step (give -d)' 'nb-step --integrator whfast nb-force <solar.nb'
+	nb-gen ring -n 17 | fails_with 1 "has 17 bodies, and '--integrator whfast' takes at most 16 (want --integrator hermite or leapfrog)" 'nb-step --integrator whfast -d 1 nb-force'
 	# one without a mass goes with the others, which do not notice
 	nb-calc 'mass *= id != 4' solar.nb >light.nb
 	"${W[@]}" -d 6 -k 50 --every 0 nb-force light.nb | nb-select --where 'id != 4' >with.nb
