@@ -44,8 +44,6 @@ void nb_step_few_begin(struct step *s, int computed)
 	if (s->backend->space != &nb_space_host || nb_ranks_size() > 1)
 		nb_die(NB_EXIT_FAILED, "'--integrator %s' computes on one host without a device (want -b cpu)",
 			nb_step_few_name(s));
-	if (s->opt.integrator->few == NB_FEW_WHFAST)
-		nb_step_whfast_keep(s);
 	if (!computed) /* the field acc of the input may be of another force */
 		nb_step_compute_force(s);
 	nb_step_few_require(s);

@@ -43,7 +43,7 @@ void nb_step_small_begin(struct step *s)
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	const double G = nb_require_attribute(s->frame, "G", 1), eps = nb_require_attribute(s->frame, "softening", 0);
 	s->small.n = 0;
-	if (n < 2 || n > NB_SMALL_MOST)
+	if (n < 2 || n > NB_SMALL_MOST || s->opt.integrator->few)
 		return;
 	const char *why = why_not_steps(s);
 	why = why ? why : why_not_force(s);

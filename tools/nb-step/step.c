@@ -163,6 +163,7 @@ static void integrate(struct step *s)
 	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
 	nb_interrupt_end();
 	const int missing = nb_step_missing(s) != NULL;
+	nb_step_whfast_keep(s);
 	if (missing)
 		nb_step_compute_force(s);
 	else

@@ -64,7 +64,7 @@ struct planets {
 	double q[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST], dt;
 };
 
-/* The state of the map in the frame, if there is one, which the next force drops. */
+/* Before the first force of a run with whfast, which drops it: the state of the map in the frame, if there is one. */
 void nb_step_whfast_keep(struct step *s);
 void nb_step_whfast_forget(struct step *s); /* that it is one: it has another integrator */
 void nb_step_whfast_begin(struct step *s);

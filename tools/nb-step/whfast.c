@@ -77,7 +77,9 @@ static int keep(const struct step *s, const char *name, double *to)
 void nb_step_whfast_keep(struct step *s)
 {
 	struct planets *p = &s->planets;
-	p->kept = keep(s, map_pos, p->q) && keep(s, map_vel, p->v) &&
+	if (s->opt.integrator->few != NB_FEW_WHFAST)
+		return;
+	p->kept = s->frame->rows[NB_PARTICLE] <= NB_WHFAST_MOST && keep(s, map_pos, p->q) && keep(s, map_vel, p->v) &&
 		  nb_frame_attribute_f64(s->frame, map_dt, 0, &p->dt) == NB_OK;
 }
 
