@@ -38,8 +38,8 @@ void nb_step_few_begin(struct step *s, int computed)
 		return;
 	if (n > NB_SMALL_MOST)
 		nb_die(NB_EXIT_FAILED,
-			"frame %" PRIu64 " has %zu bodies, and '--integrator %s' takes at most %d (want --integrator "
-					 "hermite or leapfrog)",
+			"frame %" PRIu64 " has %zu bodies, and '--integrator %s' takes at most %d "
+			"(want --integrator hermite or leapfrog)",
 			s->frame->number, n, nb_step_few_name(s), NB_SMALL_MOST);
 	if (s->backend->space != &nb_space_host || nb_ranks_size() > 1)
 		nb_die(NB_EXIT_FAILED, "'--integrator %s' computes on one host without a device (want -b cpu)",
