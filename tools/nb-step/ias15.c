@@ -11,7 +11,7 @@ const struct nb_integrator nb_integrator_ias15 = {.few = NB_FEW_IAS15};
 /* --eta, if it is not given: of the order of the rounding of a double. */
 static const double ETA = 0.175;
 
-/* Shorter ones do not move the time. */
+/* Shorter ones, as a fraction of the time since the beginning, do not move the time. */
 static const double STEP_LEAST = 1e-15;
 
 static double way_of(const struct step *s)
@@ -56,7 +56,7 @@ static void make_step(struct step *s)
 	f->ended = nb_step_later(f->begun, f->run.last);
 	if (!isfinite(f->ended.time))
 		fail(s, "steps grow beyond the range of numbers, as nothing pulls a body,");
-	if (fabs(f->run.last) <= STEP_LEAST * fabs(f->ended.time))
+	if (fabs(f->run.last) <= STEP_LEAST * fabs(f->run.elapsed))
 		fail(s, "bodies come so close, or go so far, that steps no longer move the time,");
 	s->clock.step++;
 }
