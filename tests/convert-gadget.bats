@@ -303,6 +303,10 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	for wrong in '@time = 0.5' '@redshift = 4' '@time = 0; @redshift = -1'; do
 		fails_with 1 'do not agree on the scale factor of a cosmological frame' "nb-calc '$wrong' a.nb | nb-convert -q --to gadget"
 	done
+	nb-calc '@w0 = -0.9; @wa = 0' a.nb | nb-convert --to gadget 2>said >/dev/null
+	equals "$(grep expansion said)" 'nb-convert: a GADGET snapshot cannot represent attribute w0=-0.9, of the expansion'
+	nb-calc '@omega0 = 0' a.nb | nb-convert --to gadget 2>said >/dev/null
+	grep -q 'a GADGET snapshot cannot represent attribute box=1, of a periodic box$' said
 	# in an open frame they stay as they are
 	nb-calc '@box = 0' a.nb | nb-convert -q --to gadget | from gadget 2>/dev/null | nb-diff --fields vel --absolute 1e-6 a.nb -
 }

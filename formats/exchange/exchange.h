@@ -36,7 +36,8 @@ enum nb_format_trait {
 	NB_JOINS_FILES = 2048,	    /* a file that is one of several is read with the others */
 	NB_TEXT = 4096,		    /* lines that a terminal can show; all other formats are binary */
 	NB_UNCHECKED = 8192,	    /* numbers of bodies that are wanted are looked at when they have been chosen */
-	NB_HOLDS_SOFTENING = 1024,  /* attribute softening, which NB_LOSES_KICK would lose too */
+	NB_HOLDS_SOFTENING = 1024,  /* attribute softening, which NB_LOSES_KICK would lose too, */
+	NB_HOLDS_UNIVERSE = 16384,  /* and the box of a cosmological frame, with omega0 and omega_lambda */
 	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
 			  it loses no attribute and no frame */
 };

@@ -1,4 +1,5 @@
 /* nb-convert --to: frames of a stream into a file of another format, with a warning of what is lost. */
+#include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/nb-convert/convert.h"
 
@@ -23,6 +24,23 @@ static void warn_of_columns(const struct nb_export *out, const struct nb_frame *
 		nb_warn("%s cannot represent these columns, which are left out: %s", format->about, list);
 }
 
+/* Without its box a frame would come back as an open system, without the others in another universe. */
+static void warn_of_space(const struct nb_format *format, const struct nb_frame *frame)
+{
+	static const struct {
+		const char *key;
+		double usual;
+	} rest[] = {{"omega_r", 0}, {"w0", -1}, {"wa", 0}};
+	const int held = nb_is_cosmological(frame) && (format->traits & NB_HOLDS_UNIVERSE);
+	if (nb_box_of(frame) > 0 && !held)
+		nb_warn("%s cannot represent attribute box=%s, of a periodic box", format->about,
+			nb_frame_attribute(frame, "box"));
+	for (size_t k = 0; held && k < sizeof rest / sizeof *rest; k++)
+		if (nb_require_attribute(frame, rest[k].key, rest[k].usual) != rest[k].usual)
+			nb_warn("%s cannot represent attribute %s=%s, of the expansion", format->about, rest[k].key,
+				nb_frame_attribute(frame, rest[k].key));
+}
+
 /* Warns of every attribute that the format cannot represent. */
 static void warn_of_losses(const struct nb_export *out, const struct nb_frame *frame)
 {
@@ -42,6 +60,8 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 	if ((traits & NB_LOSES_KICK) && !(traits & NB_HOLDS_SOFTENING) && softening &&
 		nb_require_attribute(frame, "softening", 0) != 0) /* 0 is what a reader takes without it */
 		nb_warn("%s cannot represent attribute softening=%s", format->about, softening);
+	if (traits & NB_LOSES_KICK)
+		warn_of_space(format, frame);
 	if ((traits & (out->several ? NB_LOSES_TIME : NB_LOSES_TIME | NB_LOSES_TIME_OF_ONE)) && time != 0)
 		nb_warn("%s cannot represent attribute time=%s", format->about, nb_frame_attribute(frame, "time"));
 }
