@@ -340,6 +340,8 @@ exact() {
 	END
 	nb-calc '@H0 = 0' '@redshift = 0' halo.nb | nb-groups -l 0.5 --periodic 1000 --catalogue --cosmology | mutate show r200m >r
 	python3 -c 'r = float(open("r").read()); m = 4000 / 4000; assert r > 0, r'
+	nb-gen lpt -n 0 | nb-calc '@H0 = 0' | nb-groups -l 1 --catalogue --cosmology --bound >empty.nb
+	equals "$(mutate show r200m <empty.nb)" '' # no matter, no group
 	fails_with 1 'needs attribute H0 or a periodic box' "nb-calc '@H0 = 0' halo.nb | nb-groups -l 1 --catalogue --cosmology"
 	fails_with 1 'needs attribute omega0 > 0' 'nb-gen plummer -n 30 | nb-groups -l 1 --catalogue --cosmology'
 	fails_with 2 "option '--cosmology' needs '--catalogue'" 'nb-groups -l 1 --cosmology halo.nb'

@@ -29,6 +29,8 @@ static double find_mean(const struct nb_frame *frame, const struct nb_cosmology 
 			"option '--cosmology' needs attribute H0 or a periodic box, and frame %" PRIu64
 			" has neither (want \"nb-calc '@H0 = ...'\" before)",
 			frame->number);
+	if (n == 0) /* there will be no group to measure by it */
+		return 1;
 	const double *m = nb_frame_field(frame, NB_MASS) ? nb_require_f64(frame, NB_MASS, &nb_space_host) : NULL;
 	for (size_t i = 0; i < n; i++)
 		mass += m ? m[i] : 1;
