@@ -5,6 +5,7 @@
  * a process and two descriptors. */
 #include "formats/exchange/gadget-hdf5/read.h"
 
+#include "common/cpu.h"
 #include "common/mem.h"
 
 #include <stdio.h>
@@ -71,6 +72,26 @@ static void leave_file(struct nb_gadget_hdf5_reader *reader)
 	reader->present = 0;
 }
 
+/* work for each of the first n files, by all threads; by one alone no thread is started, and no memory needed. */
+static void for_files(struct nb_gadget_hdf5_reader *reader, unsigned n,
+	void (*work)(struct nb_gadget_hdf5_reader *, struct nb_gadget_hdf5_file *))
+{
+	if (n < 2 || nb_cpu_threads() < 2) {
+		for (unsigned k = 0; k < n; k++)
+			work(reader, &reader->kept[k]);
+		return;
+	}
+#pragma omp parallel for schedule(dynamic)
+	for (unsigned k = 0; k < n; k++)
+		work(reader, &reader->kept[k]);
+}
+
+static void open_kept(struct nb_gadget_hdf5_reader *reader, struct nb_gadget_hdf5_file *file)
+{
+	if (!file->h5.name)
+		open_named(reader, file);
+}
+
 int nb_gadget_hdf5_find_files(struct nb_gadget_hdf5_reader *reader)
 {
 	if (split_name(reader))
@@ -92,10 +113,7 @@ int nb_gadget_hdf5_find_files(struct nb_gadget_hdf5_reader *reader)
 		}
 	leave_file(reader);
 	reader->nkept = n;
-#pragma omp parallel for schedule(dynamic)
-	for (unsigned k = 0; k < n; k++)
-		if (!kept[k].h5.name)
-			open_named(reader, &kept[k]);
+	for_files(reader, n, open_kept);
 	return NB_OK;
 }
 
@@ -174,16 +192,18 @@ int nb_gadget_hdf5_plan_rows(struct nb_gadget_hdf5_reader *reader, const struct 
 	return NB_OK;
 }
 
+static void read_kept(struct nb_gadget_hdf5_reader *reader, struct nb_gadget_hdf5_file *file)
+{
+	(void)reader;
+	for (const struct nb_gadget_hdf5_rows *rows = file->rows; rows && !file->status; rows = rows->next)
+		file->status = read_rows(&file->h5, rows);
+}
+
 int nb_gadget_hdf5_read_rows(struct nb_gadget_hdf5_reader *reader)
 {
 	if (reader->nkept)
 		leave_file(reader);
-#pragma omp parallel for schedule(dynamic)
-	for (unsigned k = 0; k < reader->nkept; k++) {
-		struct nb_gadget_hdf5_file *file = &reader->kept[k];
-		for (const struct nb_gadget_hdf5_rows *rows = file->rows; rows && !file->status; rows = rows->next)
-			file->status = read_rows(&file->h5, rows);
-	}
+	for_files(reader, reader->nkept, read_kept);
 	int status = NB_OK;
 	for (unsigned k = 0; !status && k < reader->nkept; k++)
 		if (reader->kept[k].status)
