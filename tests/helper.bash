@@ -15,6 +15,8 @@
 #   in_one_of 5 COMMAND...                  it succeeds in one of 5 runs: what other work of the machine may spoil, and a
 #                                           defect spoils each time
 #   without_waiting FILE                    its lines, except those that tell of 10 seconds of silence
+#   last_state FILE                         positions and velocities in its last frame, a body a line
+#   agree_within FILE FILE LIMIT            their last states differ by no more than that in any number
 #   ends_well FILE                          1 if the stream does not end with an end marker
 #   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
 #   python_with_h5py                        the first Python that has it, or nothing
@@ -49,6 +51,14 @@ export PATH="$NB_BIN:$PATH"
 export LC_ALL=C
 mapfile -t NB_TOOLS < <(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }')
 export NB_TOOLS
+
+last_state() { nb-select --frames -1: "$1" | mutate show pos vel; }
+
+agree_within() {
+	paste <(last_state "$1") <(last_state "$2") | awk -v limit="$3" '
+		{ for (k = 1; k <= 6; k++) { d = $k - $(k + 6); if (d < 0) d = -d; if (!(d <= limit)) { print k, d; bad = 1 } } }
+		END { exit bad || NR == 0 }'
+}
 
 pipeline() {
 	run bash -o pipefail -c "$1"

@@ -16,22 +16,12 @@ setup() {
 
 I=(nb-step --no-history --integrator ias15)
 
-# state FILE: positions and velocities in its last frame, a body a line
-state() { nb-select --frames -1: "$1" | mutate show pos vel; }
-
-# within FILE FILE LIMIT: their states differ by no more than that in any number
-within() {
-	paste <(state "$1") <(state "$2") | awk -v limit="$3" '
-		{ for (k = 1; k <= 6; k++) { d = $k - $(k + 6); if (d < 0) d = -d; if (!(d <= limit)) { print k, d; bad = 1 } } }
-		END { exit bad || NR == 0 }'
-}
-
 @test "an orbit comes back, the problem of Pythagoras has its known state, and all goes back in time" {
 	"${I[@]}" --until 62.83185307179586 --every 0 nb-force pair.nb >out.nb
-	within pair.nb out.nb 2e-11
+	agree_within pair.nb out.nb 2e-11
 	"${I[@]}" --until 10 --every 0 nb-force three.nb >ten.nb
 	# integrated with 160 bits; an encounter has made errors 10^4 times as large
-	state ten.nb | awk '
+	last_state ten.nb | awk '
 		{ x[NR] = $1; y[NR] = $2 }
 		function off(a, b) { return a > b ? a - b : b - a }
 		END {
@@ -42,22 +32,22 @@ within() {
 			exit !(NR == 3 && e < 1e-10)
 		}'
 	"${I[@]}" -d -1 --until 0 --every 0 nb-force ten.nb >back.nb
-	within three.nb back.nb 1e-8
+	agree_within three.nb back.nb 1e-8
 }
 
 @test "states at given times change no step, and a run to one of them ends with it" {
 	"${I[@]}" --until 12 --every 0 nb-force three.nb >end.nb
 	"${I[@]}" --until 12 --every-time 0.013 nb-force three.nb >often.nb # more often than there are steps
-	cmp <(state end.nb) <(state often.nb)
+	cmp <(last_state end.nb) <(last_state often.nb)
 	[ "$(nb-stats --format tsv often.nb | wc -l)" -eq 926 ]
 	"${I[@]}" --until 12 --every 7 nb-force three.nb >seventh.nb
-	cmp <(state end.nb) <(state seventh.nb)
+	cmp <(last_state end.nb) <(last_state seventh.nb)
 	"${I[@]}" --until 6.5 --every 0 nb-force three.nb >half.nb
-	cmp <(state half.nb) <(nb-select --time 6.5 often.nb | mutate show pos vel)
+	cmp <(last_state half.nb) <(nb-select --time 6.5 often.nb | mutate show pos vel)
 	[ "$(nb-stats --attributes half.nb | grep ^time=)" = time=6.5 ]
 	# steps are much shorter than the time at which the run begins
 	nb-calc '@time = 1e15' three.nb | "${I[@]}" --until 1000000000000012 --every 0 nb-force >late.nb
-	within end.nb late.nb 1e-10
+	agree_within end.nb late.nb 1e-10
 	NB_FOLD=off "${I[@]}" --until 12 --every-time 0.5 'nb-force --potential' three.nb >a.nb
 	"${I[@]}" --until 12 --every-time 0.5 'nb-force --potential' three.nb | cmp - a.nb
 }
@@ -65,11 +55,11 @@ within() {
 @test "-k counts steps, -d is the largest and --eta sets all" {
 	"${I[@]}" -k 9 nb-force three.nb >nine.nb
 	[ "$(nb-stats --attributes nine.nb | grep '^step=' | paste -sd ' ')" = 'step=0 step=1 step=2 step=3 step=4 step=5 step=6 step=7 step=8 step=9' ]
-	"${I[@]}" -k 9 --every 0 nb-force three.nb | cmp <(state nine.nb) <(state /dev/stdin)
+	"${I[@]}" -k 9 --every 0 nb-force three.nb | cmp <(last_state nine.nb) <(last_state /dev/stdin)
 	# with times in every step, too: the last state is that after the last step
 	"${I[@]}" -k 3 --every-time 0.001 nb-force three.nb >times.nb
 	"${I[@]}" -k 3 --every 0 nb-force three.nb >three-steps.nb
-	cmp <(state three-steps.nb) <(state times.nb)
+	cmp <(last_state three-steps.nb) <(last_state times.nb)
 	nb-stats --format tsv times.nb | awk -F '\t' 'NR > 1 { end = $2; n = NR - 1 } END { print n, end; exit !(n == int(end / 0.001) + 2) }'
 	steps() { "${I[@]}" --until 5 --every 0 "$@" nb-force three.nb | nb-stats --attributes | sed -n 's/^step=//p'; }
 	awk -v free="$(steps)" -v small="$(steps -d 0.01)" -v eta="$(steps --eta 0.05)" 'BEGIN {
@@ -82,14 +72,14 @@ within() {
 		nb-gen plummer -n $n --seed 3 >n.nb
 		"${I[@]}" --until 0.3 --every-time 0.1 'nb-force -e 0.05 --potential' n.nb >out.nb
 		nb-stats --check out.nb
-		[ "$(state out.nb | wc -l)" -eq $n ]
+		[ "$(last_state out.nb | wc -l)" -eq $n ]
 	done
 	[ "$(nb-stats --format tsv out.nb | stat_of drift | awk '{ print ($1 < 0 ? -$1 : $1) < 1e-13 }')" = 1 ]
 	fails_with 1 "has 17 bodies, and '--integrator ias15' takes at most 16" 'nb-gen plummer -n 17 | nb-step --integrator ias15 --until 1 nb-force'
 	# a body in the middle of three, on which no force is left, sets no step
 	nb-gen figure8 --no-history >eight.nb
 	"${I[@]}" --until 6.32591400978213855 --every 0 nb-force eight.nb >out.nb
-	within eight.nb out.nb 1e-7
+	agree_within eight.nb out.nb 1e-7
 	[ "$(nb-stats --attributes out.nb | sed -n 's/^step=//p')" -lt 150 ]
 	nb-calc 'mass *= id == 0' pair.nb | "${I[@]}" --until 1 --every 0 nb-force | nb-stats --check
 }

@@ -15,24 +15,14 @@ setup() {
 
 W=(nb-step --no-history --integrator whfast)
 
-# state FILE: positions and velocities in its last frame, a body a line
-state() { nb-select --frames -1: "$1" | mutate show pos vel; }
-
-# within FILE FILE LIMIT: their states differ by no more than that in any number
-within() {
-	paste <(state "$1") <(state "$2") | awk -v limit="$3" '
-		{ for (k = 1; k <= 6; k++) { d = $k - $(k + 6); if (d < 0) d = -d; if (!(d <= limit)) { print k, d; bad = 1 } } }
-		END { exit bad || NR == 0 }'
-}
-
 @test "two bodies are back after a period, whatever the length of the steps" {
 	for k in 1 3 12 40; do
 		"${W[@]}" -d "$(awk "BEGIN { printf \"%.17g\", 8 * atan2(1, 1) / $k }")" -k $((2 * k)) --every 0 nb-force pair.nb 2>said >out.nb
-		within pair.nb out.nb 2e-13
+		agree_within pair.nb out.nb 2e-13
 		[ "$(grep -c 'has a period of 6.28319, which is' said)" -eq $((k < 6)) ]
 	done
 	"${W[@]}" -q -d -1.3 -k 7 --corrector 17 --every 0 nb-force pair.nb | "${W[@]}" -q -d 9.1 -k 1 --every 0 nb-force >out.nb
-	within pair.nb out.nb 2e-13
+	agree_within pair.nb out.nb 2e-13
 }
 
 @test "the energy error of the solar system is of second order, and correctors make it small" {
@@ -65,7 +55,7 @@ within() {
 	for corrector in 0 17; do
 		"${W[@]}" -d 6 -k 100 --corrector $corrector --every 0 nb-force solar.nb |
 			"${W[@]}" -d -6 -k 100 --corrector $corrector --every 0 nb-force >back.nb
-		within solar.nb back.nb 1e-12
+		agree_within solar.nb back.nb 1e-12
 	done
 }
 
@@ -76,7 +66,7 @@ within() {
 		[[ $options = *--until* ]] || go+=(-k 60)
 		"${go[@]}" --every 0 'nb-force --potential' solar.nb >whole.nb
 		"${go[@]}" --every 7 'nb-force --potential' solar.nb >frames.nb
-		equals "$(state frames.nb)" "$(state whole.nb)"
+		equals "$(last_state frames.nb)" "$(last_state whole.nb)"
 		head -c $(($(stat -c %s frames.nb) / 2)) frames.nb >cut.nb
 		"${go[@]}" --every 0 --resume cut.nb 'nb-force --potential' 2>said >rest.nb
 		cmp whole.nb rest.nb
@@ -84,16 +74,16 @@ within() {
 	"${W[@]}" -d 7 --until 4000 --every-time 365.25 --corrector 3 nb-force solar.nb >frames.nb
 	head -c $(($(stat -c %s frames.nb) * 2 / 3)) frames.nb >cut.nb
 	"${W[@]}" -d 7 --until 4000 --every-time 365.25 --corrector 3 --resume cut.nb nb-force 2>/dev/null >rest.nb
-	cmp <(state frames.nb) <(state rest.nb)
+	cmp <(last_state frames.nb) <(last_state rest.nb)
 	# it needs no acceleration for that
 	"${W[@]}" -d 6 -k 10 --every 0 --corrector 17 nb-force solar.nb | nb-select --drop acc --no-history >half.nb
 	"${W[@]}" -d 6 -k 20 --every 0 --corrector 17 nb-force solar.nb >whole.nb
-	"${W[@]}" -d 6 -k 10 --every 0 --corrector 17 nb-force half.nb | cmp <(state whole.nb) <(state /dev/stdin)
+	"${W[@]}" -d 6 -k 10 --every 0 --corrector 17 nb-force half.nb | cmp <(last_state whole.nb) <(last_state /dev/stdin)
 	# the state of the map is not that of positions which another program has changed
 	"${W[@]}" -d 6 -k 10 --every 0 nb-force solar.nb | nb-calc 'vx += 1e-6' >moved.nb
 	"${W[@]}" -d 6 -k 10 --every 0 nb-force moved.nb >a.nb
 	mutate drop map_pos <moved.nb | "${W[@]}" -d 6 -k 10 --every 0 nb-force >b.nb
-	cmp <(state a.nb) <(state b.nb)
+	cmp <(last_state a.nb) <(last_state b.nb)
 }
 
 # Steps that do not divide the time between states differ by rounding. A state after each would take twenty times as long.
@@ -119,7 +109,7 @@ within() {
 		nb-gen ring -n $n --inner 1 --outer 3 --ring-mass 1e-6 --eccentricity 0 --no-history | nb-calc 'mass *= id % 3 != 2' >ring.nb
 		"${W[@]}" -q -d 0.3 -k 9 --every 4 'nb-force --potential' ring.nb >out.nb
 		nb-stats --check out.nb
-		[ "$(state out.nb | wc -l)" -eq $n ]
+		[ "$(last_state out.nb | wc -l)" -eq $n ]
 	done
 	fails_with 2 'no time step (give -d)' 'nb-step --integrator whfast nb-force <solar.nb'
 	nb-gen ring -n 17 | fails_with 1 "has 17 bodies, and '--integrator whfast' takes at most 16 (want --integrator hermite or leapfrog)" 'nb-step --integrator whfast -d 1 nb-force'
@@ -127,7 +117,7 @@ within() {
 	nb-calc 'mass *= id != 4' solar.nb >light.nb
 	"${W[@]}" -d 6 -k 50 --every 0 nb-force light.nb | nb-select --where 'id != 4' >with.nb
 	nb-select --where 'id != 4' light.nb | "${W[@]}" -d 6 -k 50 --every 0 nb-force >without.nb
-	within with.nb without.nb 1e-14
+	agree_within with.nb without.nb 1e-14
 }
 
 @test "a body alone with the star meets nothing on its way, along an axis or at the end of the range of numbers" {
@@ -135,7 +125,7 @@ within() {
 	run bash -c "nb-step --integrator whfast -d 0.05 -k 200 --every 0 nb-force leaves.nb 2>&1 >leaves.out"
 	[ -z "$output" ]
 	nb-calc 'pos *= 3e153' leaves.nb | "${W[@]}" -d 0.05 -k 5 --every 0 nb-force >far.nb
-	[ "$(state far.nb | sed -n '2s/ .*//p')" = 3e+153 ]
+	[ "$(last_state far.nb | sed -n '2s/ .*//p')" = 3e+153 ]
 }
 
 @test "what the map is not made for is refused, or warned of" {
@@ -156,7 +146,7 @@ within() {
 	# the force of the input may be any
 	nb-force -e 1 solar.nb | "${W[@]}" -d 5 -k 3 --every 0 'nb-force -e 0' >a.nb
 	"${W[@]}" -d 5 -k 3 --every 0 nb-force solar.nb >b.nb
-	cmp <(state a.nb) <(state b.nb)
+	cmp <(last_state a.nb) <(last_state b.nb)
 	fails_with 1 'needs G > 0 and a first body with a mass' "nb-calc 'mass *= id > 0' solar.nb | $s nb-force"
 	fails_with 1 'needs G > 0 and a first body with a mass' "$s 'nb-force --G 0' solar.nb"
 	mutate drop mass <solar.nb >massless.nb

@@ -45,17 +45,23 @@ static int force(struct nb_ias15 *s, double *acc)
 	return status;
 }
 
+static double softened_r2(const struct nb_small *bodies, size_t i, size_t j)
+{
+	double r2 = bodies->eps2;
+	for (size_t d = 0; d < 3; d++) {
+		const double x = bodies->x[d][j] - bodies->x[d][i];
+		r2 += x * x;
+	}
+	return r2;
+}
+
 /* A thousandth of the shortest circle that two bodies at their distances could be on. */
 static double first_step(const struct nb_ias15 *s)
 {
 	double least = INFINITY;
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t j = 0; j < i; j++) {
-			double r2 = s->bodies.eps2;
-			for (size_t d = 0; d < 3; d++) {
-				const double x = s->bodies.x[d][j] - s->bodies.x[d][i];
-				r2 += x * x;
-			}
+			const double r2 = softened_r2(&s->bodies, i, j);
 			const double pull = fabs(s->bodies.mu[i] + s->bodies.mu[j]);
 			if (pull > 0)
 				least = fmin(least, r2 * sqrt(r2) / pull);
@@ -195,11 +201,7 @@ static void find_pulls(const struct nb_ias15 *s, double *pull)
 		pull[i] = 0;
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t j = 0; j < i; j++) {
-			double r2 = s->bodies.eps2;
-			for (size_t d = 0; d < 3; d++) {
-				const double x = s->bodies.x[d][j] - s->bodies.x[d][i];
-				r2 += x * x;
-			}
+			const double r2 = softened_r2(&s->bodies, i, j);
 			pull[i] += fabs(s->bodies.mu[j]) / r2;
 			pull[j] += fabs(s->bodies.mu[i]) / r2;
 		}
