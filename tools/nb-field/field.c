@@ -108,15 +108,12 @@ static void begin(struct nb_run *run, void *self)
 	(void)run;
 	for (int k = 0; k < field->n; k++)
 		if (field->table[k].path)
-			nb_field_read_table(field, &field->table[k]);
+			nb_field_read_table(&field->table[k]);
 }
 
 static void clear(void *self)
 {
 	struct field *field = self;
-	if (field->file)
-		fclose(field->file);
-	free(field->line);
 	free(field->given);
 	free(field->text);
 	for (int k = 0; k < field->n; k++)
@@ -148,7 +145,7 @@ static void prepare(struct nb_run *run, struct field *self, const struct nb_fram
 	nb_external_prepare(self->n, self->potential, G, time, external);
 	for (int k = 0; k < self->n; k++)
 		if (self->table[k].path) {
-			external->term[k].nrow = self->table[k].n;
+			external->term[k].nrow = self->table[k].pairs.n;
 			external->term[k].row = nb_field_place_table(&self->table[k], run->backend->space, frame);
 		}
 }

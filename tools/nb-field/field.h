@@ -4,16 +4,14 @@
 
 #include "kernels/field/field.h"
 #include "tools/filter/filter.h"
-
-#include <stdio.h>
+#include "tools/filter/pairs.h"
 
 /* A table that a potential is read from. */
 struct field_table {
 	char *path;
-	size_t n, room;
-	double *r, *phi;
-	double *row; /* n x NB_POTENTIAL_ROW (nb_potential_table) ... */
-	void *there; /* ... and where the backend computes, if that is not the host */
+	struct nb_pairs pairs; /* r and Phi */
+	double *row;	       /* n x NB_POTENTIAL_ROW (nb_potential_table) ... */
+	void *there;	       /* ... and where the backend computes, if that is not the host */
 	const struct nb_space *space;
 };
 
@@ -24,17 +22,12 @@ struct field {
 	struct nb_potential potential[NB_POTENTIALS];
 	struct field_table table[NB_POTENTIALS]; /* path NULL: none */
 	char *given, *text;			 /* the potentials, as they were given and with single blanks */
-
-	/* a table that is being read */
-	FILE *file;
-	char *line;
-	size_t line_size;
 };
 
 /* ---- table.c ---- */
 
 /* Reads the file of a table; one that is none ends the tool. */
-void nb_field_read_table(struct field *self, struct field_table *table);
+void nb_field_read_table(struct field_table *table);
 /* Its rows where the backend computes. */
 const double *nb_field_place_table(
 	struct field_table *table, const struct nb_space *space, const struct nb_frame *frame);

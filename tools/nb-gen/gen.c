@@ -185,7 +185,7 @@ static void clear(void *self)
 {
 	struct gen *gen = self;
 	nb_model_free(gen->model);
-	nb_gen_free_spectrum(&gen->spectrum);
+	nb_pairs_free(&gen->pairs);
 }
 
 /* ---- the frame ---------------------------------------------------------------------------------- */

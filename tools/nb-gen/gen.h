@@ -5,18 +5,7 @@
 #include "kernels/lpt/lpt.h"
 #include "kernels/models/models.h"
 #include "tools/filter/filter.h"
-
-#include <stdio.h>
-
-/* --spectrum */
-struct gen_spectrum {
-	size_t n, room;
-	double *k, *power;
-	struct nb_lpt_table table;
-	FILE *file;
-	char *line;
-	size_t line_size;
-};
+#include "tools/filter/pairs.h"
 
 struct gen {
 	struct nb_model_param answer;	 /* of the options; what was not given is undefined */
@@ -25,7 +14,8 @@ struct gen {
 
 	struct nb_model_param param;
 	struct nb_elements elements[NB_ELEMENTS_MOST]; /* of model orbits */
-	struct gen_spectrum spectrum;
+	struct nb_pairs pairs;			       /* k and P of --spectrum, */
+	struct nb_lpt_table spectrum;		       /* which are this */
 	struct nb_model *model;
 	struct nb_filler blocks;
 	int made;  /* the frame */
@@ -39,7 +29,6 @@ struct gen {
 void nb_gen_check_lpt(const struct gen *gen);
 /* Reads the table of --spectrum; one that does not suit the box ends the tool. */
 void nb_gen_read_spectrum(struct gen *gen);
-void nb_gen_free_spectrum(struct gen_spectrum *spectrum);
 /* For --verbose. */
 void nb_gen_tell_lpt(const struct gen *gen);
 /* Of n coordinates, those that rounding to f32 would move to the far side of the box become 0. */
