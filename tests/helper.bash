@@ -12,8 +12,8 @@
 #   TEST_MARK=$MARK command                 a command whose processes are found again: marked prints their ids, end_marked
 #                                           kills them, and nothing_stays waits until there is none
 #   wait_until COMMAND...                   until it succeeds; fails after a time that only what hangs needs
-#   in_one_of 5 COMMAND...                  it succeeds in one of 5 runs: what other work of the machine may spoil, and a
-#                                           defect spoils each time
+#   in_one_of 5 COMMAND...                  it succeeds in one of 5 runs, ever farther apart: what other work of the machine may
+#                                           spoil, and a defect spoils each time
 #   without_waiting FILE                    its lines, except those that tell of 10 seconds of silence
 #   last_state FILE                         positions and velocities in its last frame, a body a line
 #   agree_within FILE FILE LIMIT            their last states differ by no more than that in any number
@@ -160,6 +160,7 @@ in_one_of() {
 	local i
 	for ((i = 1; i < $1; i++)); do
 		if "${@:2}" >"$BATS_TEST_TMPDIR/one_of"; then return 0; fi
+		sleep "$(((i - 1) / 10)).$(((i - 1) % 10))" # longer each time: what spoils it may last for seconds
 	done
 	"${@:2}"
 }
