@@ -256,6 +256,7 @@ const struct nb_tool nb_tool_sort_zorder = {
 	.size = sizeof(struct sort),
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.frame = sort_frame,
 	.work = work,

@@ -55,9 +55,10 @@ struct nb_tool {
 	const void *defaults; /* ... and its contents at the start; NULL: zeros */
 	int ranks;	      /* its process may be one of several that share its work (launch.h) */
 	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
-	int obeys_box; /* knows that attribute box makes a frame periodic, and refuses itself what it cannot do with
-			  one; 0: such a frame ends it */
-	int failed;    /* exit status of a failure where 1 means something else; 0: NB_EXIT_FAILED */
+	int obeys_box;	   /* knows that attribute box makes a frame periodic, and refuses itself what it cannot do with
+			      one; 0: such a frame ends it */
+	int obeys_systems; /* the same of column system, which says that a frame holds many systems */
+	int failed;	   /* exit status of a failure where 1 means something else; 0: NB_EXIT_FAILED */
 
 	/* All get the instance and its structure.  NULL: nothing to do. */
 	/* Options and operands, before anything is opened or computed: another process may do the work. */

@@ -5,6 +5,7 @@
 #include "tools/filter/input.h"
 #include "tools/filter/relay.h"
 #include "tools/filter/require.h"
+#include "tools/filter/systems.h"
 
 #include <unistd.h>
 
@@ -65,6 +66,8 @@ void nb_run_pass(struct nb_run *run, struct nb_frame *frame)
 	nb_require_backend(run, frame);
 	if (run->streams & NB_READS && !run->tool->obeys_box)
 		nb_refuse_box(frame, run->tool->name, "");
+	if (run->streams & NB_READS && !run->tool->obeys_systems)
+		nb_refuse_systems(frame, run->tool->name, "");
 	if (run->streams & NB_READS)
 		run->tool->frame(run, run->self, frame);
 	if ((run->streams & NB_WRITES) && !run->passed_on)

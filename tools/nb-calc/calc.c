@@ -257,6 +257,7 @@ const struct nb_tool nb_tool_calc = {
 	.size = sizeof(struct calc),
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.frame = compute,
 	.clear = clear,

@@ -274,6 +274,7 @@ const struct nb_tool nb_tool_convert = {
 	.more_help = list_lacking,
 	.size = sizeof(struct convert),
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.make = import,

@@ -248,6 +248,7 @@ const struct nb_tool nb_tool_diff = {
 		  "trouble.\n",
 	.size = sizeof(struct diff),
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.failed = TROUBLE,
 	.check = check,
 	.begin = begin,

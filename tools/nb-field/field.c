@@ -271,6 +271,7 @@ const struct nb_tool nb_tool_field = {
 	.more_help = list_potentials,
 	.size = sizeof(struct field),
 	.streams = NB_READS | NB_WRITES,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = add_field,

@@ -39,8 +39,8 @@ static const char *why_all(
 {
 	if (method != METHOD_DIRECT && method != METHOD_TREE)
 		return "other method";
-	if (opt->box > 0)
-		return "periodic box";
+	if (opt->box > 0 || opt->systems)
+		return opt->box > 0 ? "periodic box" : "many systems";
 	if (opt->kernel || opt->audit)
 		return opt->kernel ? "option --kernel" : "option --audit";
 	if (g->G == 0 || g->n > UINT32_MAX / 2)

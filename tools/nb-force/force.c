@@ -4,6 +4,7 @@
 #include "common/timer.h"
 #include "kernels/mesh/mesh.h"
 #include "tools/filter/require.h"
+#include "tools/filter/systems.h"
 #include "tools/filter/views.h"
 
 #include <inttypes.h>
@@ -188,6 +189,8 @@ static int sum_forces(struct nb_run *run, struct force *opt, enum method method,
 	const struct nb_backend *backend = run->backend;
 	if (g->G == 0)
 		return no_force(frame);
+	if (opt->systems)
+		return nb_force_systems(frame, g, count);
 	if (opt->box > 0)
 		return nb_force_box_forces(opt, method, g, NULL, count);
 	if (method == METHOD_TREE)
@@ -280,11 +283,13 @@ static void force(struct nb_run *run, void *self, struct nb_frame *frame)
 	enum method method = nb_force_method(
 		opt, nb_frame_field(frame, NB_NODE_FIRST) != NULL, nb_frame_field(frame, NB_BOX_FIRST) != NULL);
 	if (opt->at_path) {
+		nb_refuse_systems(frame, "option '--at'", "");
 		nb_force_at(run, opt, frame);
 		return;
 	}
 	nb_require_valid(frame);
 	opt->box = nb_force_box(run, opt, &method, frame);
+	opt->systems = nb_force_has_systems(run, opt, method, frame);
 	if (method == METHOD_TREE)
 		nb_force_tree_make(run, opt, frame);
 	nb_force_aim(opt, method, frame);
@@ -313,6 +318,7 @@ const struct nb_tool nb_tool_force = {
 		.G = 1},
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = force,

@@ -20,6 +20,7 @@ struct force {
 	double audited;		 /* what the 99th percentile of the errors of all bodies does not exceed */
 	double accuracy;	 /* 0: not asked for */
 	double box;		 /* edge of the periodic box of the frame; 0: none */
+	int systems;		 /* the frame has column system */
 	int mesh;		 /* --mesh; 0: not given */
 	double split;		 /* --split; 0: not given */
 	struct nb_treepm treepm; /* of this frame */
@@ -108,6 +109,14 @@ void nb_force_check_box_softening(
 	const struct force *opt, enum method method, const struct nb_frame *frame, const struct nb_gravity *g);
 /* For an audit: the accelerations, and as strength the root mean square of them. */
 int nb_force_box_exact(const struct nb_gravity *g, double box, const struct nb_gravity_points *points);
+
+/* ---- many systems (systems.c) ---- */
+
+/* Whether the frame has column system.  Ends the tool where it cannot keep systems apart; else it computes on the CPU
+ * from here on. */
+int nb_force_has_systems(struct nb_run *run, const struct force *opt, enum method method, const struct nb_frame *frame);
+/* The forces of the bodies of each system on each other. */
+int nb_force_systems(struct nb_frame *frame, const struct nb_gravity *g, struct nb_gravity_count *count);
 
 /* ---- measured errors (audit.c) ---- */
 

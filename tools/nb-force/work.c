@@ -11,6 +11,8 @@
 /* Pairs of all bodies, or of those in a box and its neighbours. */
 static double pairs(const struct nb_plan *plan, enum method method)
 {
+	if (nb_frame_field(plan->frame, NB_SYSTEM)) /* whose sizes are not known here */
+		return 16 * plan->n;
 	if (method == METHOD_TREEPM) /* which takes the time of so many pairs for each body */
 		return 16000 * plan->n;
 	const double around = plan->dim == 2 ? 9 : 27, boxes = ldexp(1, plan->dim * plan->level);
@@ -168,6 +170,8 @@ const char *nb_force_spread(
 		return "nb-force --at, --audit or --accuracy";
 	if (nb_frame_attribute(frame, "box"))
 		return "a periodic box";
+	if (nb_frame_field(frame, NB_SYSTEM))
+		return "many systems";
 	if (opt->jerk || opt->mac != NB_MAC_GEOMETRIC)
 		return "nb-force --jerk or --mac acceleration";
 	if (kernel_given ? opt->kernel_of_softening != NB_PLUMMER

@@ -19,7 +19,14 @@ static int is_left_out(const struct merge *opt, const struct nb_column *column)
 {
 	return column->table != NB_PARTICLE || (column->flags & NB_DERIVED) ||
 	       (column->field == NB_ID && opt->ids != IDS_KEEP) || (column->field == NB_SPECIES && opt->species) ||
+	       (column->field == NB_SYSTEM && opt->systems) ||
 	       (opt->origin && strcmp(column->name, NB_MERGE_ORIGIN) == 0);
+}
+
+/* Numbers that are made anew from those of the inputs. */
+static int is_offset(const struct merge *opt, const struct nb_column *column)
+{
+	return column->field == NB_ID ? opt->ids == IDS_OFFSET : column->field == NB_SYSTEM && opt->systems;
 }
 
 /* Whether an input says what columns there are: one without bodies does only where none has any. */
@@ -195,8 +202,8 @@ static int take_part(void *context, const struct nb_column *column, size_t offse
 	}
 	if (column->field == NB_ACC && target->acc)
 		nb_dtype_to_f64(column->dtype, bytes / size, data, target->acc + offset / size);
-	const int is_id = column->field == NB_ID && target->opt->ids == IDS_OFFSET;
-	struct nb_column *to = is_id				  ? nb_frame_field(frame, NB_ID)
+	const int is_number = is_offset(target->opt, column);
+	struct nb_column *to = is_number			  ? nb_frame_field(frame, column->field)
 			       : is_left_out(target->opt, column) ? NULL
 								  : nb_frame_find(frame, column->name);
 	if (!to)
@@ -204,7 +211,7 @@ static int take_part(void *context, const struct nb_column *column, size_t offse
 	char *at = (char *)nb_update_wire(frame, to) + first * to->rowsize + offset / size * nb_dtype_size(to->dtype);
 	if (strcmp(column->dtype, to->dtype) == 0)
 		(void)nb_space_host.copy(&nb_space_host, at + offset % size, data, bytes);
-	else if (is_id) /* all of their digits */
+	else if (is_number) /* all of their digits */
 		nb_dtype_to_u64(column->dtype, bytes / size, data, (uint64_t *)(void *)at);
 	else
 		widen(column, data, bytes, to, at);
@@ -234,8 +241,8 @@ static void fill_absent(const struct merge *opt, struct nb_frame *frame, const s
 	for (size_t c = 0; rows && c < frame->ncolumn; c++) {
 		struct nb_column *to = &frame->column[c];
 		const struct nb_column *from = nb_frame_find(&input->frame, to->name);
-		const int taken = from && (nb_merge_has_origins(opt, from) || !is_left_out(opt, from) ||
-						  (from->field == NB_ID && opt->ids == IDS_OFFSET));
+		const int taken = from &&
+				  (nb_merge_has_origins(opt, from) || !is_left_out(opt, from) || is_offset(opt, from));
 		if (!taken)
 			memset((char *)nb_update_wire(frame, to) + input->first * to->rowsize, 0, rows * to->rowsize);
 	}
@@ -279,6 +286,8 @@ static void add_own_columns(const struct merge *opt, struct nb_frame *frame)
 {
 	if (opt->ids != IDS_KEEP)
 		(void)nb_new_column(frame, NB_ID, NULL, 0);
+	if (opt->systems)
+		(void)nb_new_column(frame, NB_SYSTEM, NULL, 0);
 }
 
 /* Memory for all columns, of which nothing is touched before the bodies are there that a header claims. */

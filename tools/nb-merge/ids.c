@@ -34,29 +34,43 @@ static void require_unique(const struct merge *opt, const struct nb_frame *frame
 		refuse_ids(opt, id[first], first, second);
 }
 
-void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k)
+/* Adds offset to the numbers of an input in a column, which are 0, or ids 0, 1 .., if it has none; returns where that
+ * of the next input begins. */
+static uint64_t offset_numbers(const struct merge *opt, struct nb_frame *frame, const struct input *input,
+	enum nb_field field, uint64_t offset)
 {
-	struct input *input = &opt->input[k];
-	if (opt->ids != IDS_OFFSET)
-		return;
-	uint64_t *id = (uint64_t *)nb_update_wire(frame, nb_frame_field(frame, NB_ID)) + input->first, end = 0;
+	uint64_t *number = (uint64_t *)nb_update_wire(frame, nb_frame_field(frame, field)) + input->first, end = 0;
 	const size_t n = input->frame.rows[NB_PARTICLE];
-	if (!nb_frame_field(&input->frame, NB_ID))
+	if (!nb_frame_field(&input->frame, field))
 		for (size_t i = 0; i < n; i++)
-			id[i] = i;
+			number[i] = field == NB_ID ? i : 0;
 	size_t large = n; /* the first that is */
 #pragma omp parallel for schedule(static) reduction(min : large) reduction(max : end) if (n > PARALLEL)
 	for (size_t i = 0; i < n; i++) {
-		large = id[i] >= UINT64_MAX - input->offset && i < large ? i : large;
-		id[i] += input->offset;
-		end = id[i] >= end ? id[i] + 1 : end;
+		large = number[i] >= UINT64_MAX - offset && i < large ? i : large;
+		number[i] += offset;
+		end = number[i] >= end ? number[i] + 1 : end;
 	}
 	if (large < n)
-		nb_die(NB_EXIT_FAILED,
-			"id %" PRIu64 " in frame %" PRIu64 " is too large for '--ids offset' (give '--ids renumber')",
-			id[large] - input->offset, opt->count);
-	if (opt->count == 0 && k + 1 < opt->ninput)
-		opt->input[k + 1].offset = end > input->offset ? end : input->offset;
+		nb_die(NB_EXIT_FAILED, "%s %" PRIu64 " in frame %" PRIu64 " is too large for '--%s'%s",
+			nb_field_info[field].name, number[large] - offset, opt->count,
+			field == NB_ID ? "ids offset" : "systems", field == NB_ID ? " (give '--ids renumber')" : "");
+	return end > offset ? end : offset;
+}
+
+void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k)
+{
+	struct input *input = &opt->input[k];
+	if (opt->ids == IDS_OFFSET) {
+		const uint64_t end = offset_numbers(opt, frame, input, NB_ID, input->offset);
+		if (opt->count == 0 && k + 1 < opt->ninput)
+			input[1].offset = end;
+	}
+	if (opt->systems) {
+		const uint64_t end = offset_numbers(opt, frame, input, NB_SYSTEM, input->system);
+		if (opt->count == 0 && k + 1 < opt->ninput)
+			input[1].system = end;
+	}
 }
 
 void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame)

@@ -20,6 +20,8 @@ static const struct nb_option options[] = {
 		.help = "add a column 'origin': 0, 1, 2 ... for the inputs, and for those that they were merged from"},
 	{0, "shortest", NB_FLAG(struct merge, shortest), .help = "end with the input that ends first"},
 	{0, "species", NB_FLAG(struct merge, species), .help = "set species to 0, 1, 2 ... for the inputs"},
+	{0, "systems", NB_FLAG(struct merge, systems),
+		.help = "each input is a system of its own, or several: set column 'system' to 0, 1, 2 ..."},
 	{0, "time-tolerance", NB_REAL(struct merge, time_tolerance), .arg = "T", .fallback = "1e-9 of the time",
 		.help = "largest difference of times of frames that are merged"},
 };
@@ -178,6 +180,7 @@ const struct nb_tool nb_tool_merge = {
 	.size = sizeof(struct merge),
 	.streams = NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.make = make,

@@ -13,13 +13,14 @@ struct input {
 	int ended;
 	size_t first;	     /* row of its first body in the output */
 	uint64_t offset;     /* --ids offset: of its ids, from the first frame on */
+	uint64_t system;     /* --systems: the same of numbers of systems */
 	uint64_t origin;     /* --origin: of its bodies, or added to what they have; from the first frame on */
 	uint64_t origin_end; /* one more than the largest of the present frame */
 };
 
 struct merge {
 	int ids; /* enum ids */
-	int common, fill, species, origin, last, shortest;
+	int common, fill, species, origin, systems, last, shortest;
 	double time_tolerance;
 	int given_tolerance;
 
@@ -49,7 +50,8 @@ void nb_merge_finish_origins(struct merge *opt, const struct nb_frame *frame, st
 
 /* ---- ids.c ---------------------------------------------------------------------------------------- */
 
-/* With --ids offset: those of input k, which are in the frame, are brought behind the ones of the inputs before it. */
+/* With --ids offset: those of input k, which are in the frame, are brought behind the ones of the inputs before it;
+ * with --systems the numbers of systems, too. */
 void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k);
 /* After the last input: numbers them if that is wanted, and ends the tool if an id is there twice. */
 void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame);

@@ -254,6 +254,7 @@ const struct nb_tool nb_tool_plot = {
 	.size = sizeof(struct plot),
 	.streams = NB_READS,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.frame = frame_in_memory,
 	.end = end,

@@ -137,6 +137,7 @@ const struct nb_tool nb_tool_render_ppm = {
 		},
 	.streams = NB_READS,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = render,

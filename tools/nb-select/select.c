@@ -159,6 +159,7 @@ const struct nb_tool nb_tool_select = {
 	.defaults = &(const struct select){.total = UINT64_MAX},
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = take,

@@ -30,11 +30,13 @@ static size_t central_body(const struct stats *self, const struct nb_frame *fram
 }
 
 /* names: of a stream whose first frame has some, NULL: there is no such column. */
-static void add_orbit(struct nb_report *report, const struct nb_frame *frame, const struct nb_names *names, double time,
+static void add_orbit(struct stats *self, const struct nb_frame *frame, const struct nb_names *names, double time,
 	uint64_t id, const struct nb_orbit *o)
 {
+	struct nb_report *report = &self->report;
 	nb_report_integer(report, "frame", 5, frame->number);
 	nb_report_real(report, "time", time);
+	nb_stats_add_each(self);
 	nb_report_integer(report, "id", 10, id);
 	nb_report_real(report, "a", o->a);
 	nb_report_real(report, "e", o->e);
@@ -73,13 +75,13 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	nb_require_ok(nb_names_read(&names, nb_frame_attribute(frame, "names")), frame);
 	if (!report->header_done) { /* also where there is no other body */
 		self->orbits_named = names.n > 0;
-		add_orbit(report, frame, self->orbits_named ? &names : NULL, time, 0, &none);
+		add_orbit(self, frame, self->orbits_named ? &names : NULL, time, 0, &none);
 		nb_report_header(report);
 	}
 	for (size_t i = 0; i < all->n; i++)
 		if (i != about) {
-			add_orbit(report, frame, self->orbits_named ? &names : NULL, time, id ? id[i] : i,
-				&self->orbit[i]);
+			add_orbit(
+				self, frame, self->orbits_named ? &names : NULL, time, id ? id[i] : i, &self->orbit[i]);
 			nb_report_row(report);
 		}
 	nb_names_free(&names);

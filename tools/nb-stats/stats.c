@@ -1,6 +1,7 @@
 /* nb-stats: measures the frames of a particle stream, compares, lists or checks them. */
 #include "tools/nb-stats/stats.h"
 #include "tools/filter/require.h"
+#include "tools/filter/systems.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static void check_uses(const struct nb_run *run, const struct stats *opt, int mo
 		{opt->shape_given, "shape", M, NULL},
 		{nb_given(run, &opt->center), "center", M | P, NULL},
 		{nb_given(run, &opt->by), "by", M | P, NULL},
-		{opt->each != NULL, "each", M | P, NULL},
+		{opt->each != NULL, "each", M | P | 1 << ORBITS, NULL},
 		{opt->by_number, "by-number", M | P, NULL},
 		{nb_given(run, &opt->species), "species", M | P, NULL},
 		{nb_given(run, &opt->range), "range", opt->shape_given || opt->nfw ? M | P : P,
@@ -145,12 +146,30 @@ static void begin(struct nb_run *run, void *self)
 		opt->mode->begin(run, opt);
 }
 
+/* What would take bodies of several systems as one. */
+static void require_apart(const struct stats *opt, const struct nb_frame *frame)
+{
+	const int measures = opt->mode == modes[MEASURE] && opt->epot != EPOT_NONE;
+	const char *what = opt->mode == modes[ORBITS]		? "option '--orbits'"
+			   : opt->bound				? "option '--bound'"
+			   : opt->centre.kind == CENTRE_DENSITY ? "option '--center density'"
+			   : !measures				? NULL
+			   : opt->epot == EPOT_DIRECT		? "option '--epot direct'"
+			   : opt->eps_given			? "option '--softening'"
+			   : !nb_frame_field(frame, NB_POT)	? "the potential energy of a frame without pot"
+								: NULL;
+	if (what)
+		nb_refuse_systems(frame, what, "'--each system'");
+}
+
 static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct stats *opt = self;
 	opt->boxed = !opt->each && (opt->mode == modes[MEASURE] || opt->mode == modes[PROFILE]) && nb_box_of(frame) > 0;
 	if (opt->mode == modes[ORBITS])
 		nb_refuse_box(frame, "option '--orbits'", "");
+	if (!opt->each)
+		require_apart(opt, frame);
 	if (opt->boxed)
 		nb_stats_open_box(opt, frame);
 	if (opt->each)
@@ -203,6 +222,7 @@ const struct nb_tool nb_tool_stats = {
 	.defaults = &(const struct stats){.epot = EPOT_AUTO, .lagrangian = "10,50,90", .center = "com", .bins = 20},
 	.streams = NB_READS,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = frame_in_memory,

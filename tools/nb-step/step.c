@@ -319,6 +319,7 @@ const struct nb_tool nb_tool_step = {
 		const struct step){.opt = {.steps = 1, .every = 1, .levels = 1, .restitution = 1}, .saved.file = -1},
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = step,

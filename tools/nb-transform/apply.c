@@ -3,6 +3,7 @@
 #include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
 #include "tools/filter/stale.h"
+#include "tools/filter/systems.h"
 #include "tools/nb-transform/transform.h"
 
 #include <inttypes.h>
@@ -81,6 +82,7 @@ static void recenter(struct nb_frame *frame, enum centre kind)
 {
 	struct nb_centre way;
 	nb_refuse_box(frame, "option '--recenter'", "'--shift'");
+	nb_refuse_systems(frame, "option '--recenter'", "");
 	if (!nb_transform_find_way(frame, kind, &way))
 		return;
 	shift(frame, way.pos);

@@ -78,6 +78,7 @@ const struct nb_tool nb_tool_transform = {
 	.size = sizeof(struct transform),
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.frame = transform_frame,
 	.clear = clear,

@@ -166,6 +166,7 @@ const struct nb_tool nb_tool_view = {
 	.defaults = &(const struct view){.keep = 1000000000},
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
+	.obeys_systems = 1,
 	.check = check,
 	.begin = begin,
 	.frame = frame_in_memory,

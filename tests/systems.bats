@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# Column system holds many systems in one frame: each program keeps them apart, or refuses the frame with one line.
+
+load helper
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	nb-gen uniform -n 60 --seed 5 | nb-calc 'system = (7 * id) % 4' >many.nb
+}
+
+# What each program does with a frame of several systems.  A new program gets a row here.
+deeds() {
+	cat <<-'END'
+		nb-build-tree   refuses  nb-sort-zorder many.nb | nb-build-tree
+		nb-calc         obeys    nb-calc 'mass *= 2' many.nb
+		nb-convert      obeys    nb-convert --to csv <many.nb
+		nb-diff         obeys    nb-diff many.nb many.nb
+		nb-field        obeys    nb-field --alone 'plummer m=1 a=1' many.nb
+		nb-force        obeys    nb-force --potential --jerk many.nb
+		nb-force        refuses  nb-force -t 0.5 many.nb
+		nb-force        refuses  nb-force -m fmm many.nb
+		nb-force        refuses  nb-force --precision f32 many.nb
+		nb-force        refuses  nb-force --audit 3 many.nb
+		nb-force        refuses  nb-force --at many.nb many.nb
+		nb-force        refuses  nb-force -b cpu --kernel gems3-serial many.nb
+		nb-force        refuses  nb-calc '@box = 2' many.nb | nb-transform --shift 0,0,0 | nb-force
+		nb-gen          obeys    nb-gen uniform -n 1
+		nb-groups       refuses  nb-groups -l 0.1 many.nb
+		nb-merge        obeys    nb-merge --ids renumber many.nb many.nb
+		nb-merge        obeys    nb-merge --systems --ids renumber many.nb many.nb
+		nb-neighbours   refuses  nb-neighbours --nearest 2 many.nb
+		nb-plot         obeys    nb-plot --x x --y y --format svg -o /dev/null many.nb
+		nb-power        refuses  nb-power --mesh 8 --periodic 2 many.nb
+		nb-render-ppm   obeys    nb-render-ppm many.nb
+		nb-select       obeys    nb-select --where 'system == 3' many.nb
+		nb-sort-zorder  obeys    nb-sort-zorder many.nb
+		nb-stats        obeys    nb-stats --each system many.nb
+		nb-stats        obeys    nb-stats --each system --orbits heaviest many.nb
+		nb-stats        obeys    nb-force --potential many.nb | nb-stats
+		nb-stats        refuses  nb-stats many.nb
+		nb-stats        refuses  nb-stats --epot direct many.nb
+		nb-stats        refuses  nb-stats --epot none --center density many.nb
+		nb-stats        refuses  nb-stats --orbits heaviest many.nb
+		nb-step         obeys    nb-step -d 0.1 'nb-force -e 0.1' many.nb
+		nb-step         refuses  nb-step -d 0.1 'nb-force -t 0.5' many.nb
+		nb-transform    obeys    nb-transform --shift 0.5,0,0 --rotate z:30 many.nb
+		nb-transform    refuses  nb-transform --recenter com many.nb
+		nb-view         obeys    nb-view --exit -q many.nb
+	END
+}
+
+@test "each program keeps the systems of a frame apart, or refuses it in one line" {
+	deeds >table
+	equals "$(awk '{ print $1 }' table | sort -u)" "$(printf '%s\n' "${NB_TOOLS[@]}" | sort -u)"
+	while read -r program deed command; do
+		code=0
+		bash -o pipefail -c "$command" >out 2>err </dev/null || code=$?
+		if [ "$deed" = obeys ]; then
+			[ "$code" -eq 0 ] || { echo "$program: $command"; cat err; false; }
+		else
+			[ "$code" -ne 0 ] || { echo "$program does not refuse: $command"; false; }
+			grep -q '^nb-[a-z-]*: .* does not keep the systems of frame 0 apart' err || { echo "$program: $command"; cat err; false; }
+		fi
+	done <table
+}
+
+# id and force of each body of a stream, in the order of ids.
+forces() { nb-calc 'fx = ax' 'fy = ay' 'fz = az' 'p = pot' | nb-select --where "${1:-id >= 0}" --fields id,pos,fx,fy,fz,p | nb-convert --to csv | grep '^[0-9]' | sort; }
+
+@test "the force on a body is that of its system alone, whatever the order of the bodies and the number of threads" {
+	nb-force --potential -e 0.01 many.nb | forces >all
+	equals "$(grep -c . all)" 60
+	nb-force -j 3 --potential -e 0.01 many.nb | forces | cmp - all
+	nb-sort-zorder many.nb | nb-force --potential -e 0.01 | forces | cut -d, -f1 | cmp - <(cut -d, -f1 all)
+	for k in 0 1 2 3; do
+		nb-select --where "system == $k" many.nb | nb-calc 'system = 0' >one.nb
+		nb-force --potential -e 0.01 one.nb | forces >alone
+		nb-force --potential -e 0.01 many.nb | forces "system == $k" | cmp - alone
+		nb-select --fields id,mass,pos,vel one.nb | nb-force --potential -e 0.01 | forces | cmp - alone
+	done
+}
+
+@test "systems of 1, 2, 17 and 3000 bodies stand beside each other" {
+	nb-gen plummer -n 3020 | nb-calc 'system = id < 1 ? 9 : id < 3 ? 4 : id < 20 ? 7 : 1' 'eps = 0.01 + 0.001 * (id % 3)' >sizes.nb
+	nb-force --potential --jerk sizes.nb | forces 'id < 20' >all
+	equals "$(grep -c . all)" 20
+	nb-select --where 'system != 1' sizes.nb | nb-force --potential --jerk | forces | cmp - all
+	nb-select --where 'id < 1' --fields id,mass,pos,vel,eps sizes.nb | nb-force --potential | forces | tail -n 1 | cmp - <(grep '^0,' all)
+	nb-select --where 'id >= 20' --fields id,mass,pos,vel,eps sizes.nb | nb-force -j 2 --potential --jerk | forces >large
+	nb-force --potential --jerk sizes.nb | forces 'id >= 20' | cmp - large
+	nb-select --where 'id < 0' sizes.nb | nb-force | nb-stats --check
+}
+
+@test "nb-merge --systems numbers its inputs, and what they hold" {
+	nb-gen uniform -n 2 >a.nb
+	nb-gen uniform -n 3 | nb-calc 'system = 10 - 5 * (id > 0)' >b.nb
+	nb-merge --systems --ids renumber a.nb b.nb a.nb | mutate show system >numbers
+	equals "$(tr '\n' ' ' <numbers)" '0 0 11 6 6 12 12 '
+	nb-gen uniform -n 1 | nb-calc --dtype u8 'system = 18446744073709551615' >last.nb
+	fails_with 1 "system 18446744073709551615 in frame 0 is too large for '--systems'" 'nb-merge --systems --ids renumber a.nb last.nb'
+}
+
+@test "nb-stats --each system --orbits has the elements of each system about a body of its own" {
+	nb-gen orbits 'm=1; m=1e-3 a=2 e=0.1' >two.nb
+	nb-gen orbits 'm=2; m=0 a=3 e=0.2; m=0 a=5' >three.nb
+	nb-merge --systems --ids offset two.nb three.nb | nb-stats --each system --orbits heaviest --format tsv >orbits
+	equals "$(awk 'NR > 1 { printf "%s %s %.10g; ", $3, $4, $5 }' orbits)" '0 1 2; 1 3 3; 1 4 5; '
+}
