@@ -11,6 +11,7 @@ static const char *const classes[] = {
 	"kepler binary twobody",
 	"whfast wh wisdom-holman wisdomholman",
 	"ias15 radau gauss-radau everhart",
+	"trace mercurius mercury hybrid symba",
 	"solar planets solarsystem",
 	"uniform cube random",
 	"sphere ball homogeneous",

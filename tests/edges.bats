@@ -120,6 +120,7 @@ tables() {
 		tools/nb-stats/stats.h MAX_RADII here
 		tools/nb-step/advance.c MOST - steps beyond it are made next
 		tools/nb-step/ias15.c MOST - steps beyond it are made next
+		tools/nb-step/trace.c MOST - steps beyond it are made next
 		tools/nb-view/server/want.c SIZE_MOST - pixels of a window that there is not
 		tools/nb-view/talk.h TALK_MOST - twenty times what 2^20 points take
 	ROWS

@@ -109,6 +109,8 @@ unit() {
 @test "Wisdom and Holman's map" { unit small/whfast; }
 
 @test "steps of order 15" { unit small/ias15; }
+
+@test "planets that meet" { unit small/trace; }
 @test "the largest acceleration" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }

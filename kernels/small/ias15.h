@@ -29,6 +29,7 @@ enum { NB_IAS15_B = 7, NB_IAS15_NUMBERS = 3 * NB_SMALL_MOST };
 struct nb_ias15 {
 	struct nb_small bodies; /* with n 0 if there is no force, as a body is alone */
 	size_t n;
+	double star; /* G m of one that stands in the origin and pulls all; 0, as nb_ias15_begin sets it: none */
 	double eta, longest;					   /* the longest step, INFINITY: any */
 	double next, last;					   /* steps; last 0: none has been made */
 	double centre[3], drift[3];				   /* of mass, at the start; */

@@ -31,6 +31,13 @@ int nb_ias15_begin(struct nb_ias15 *s, size_t n, const double *mass, double G, d
 	return n < 2 ? NB_OK : nb_small_begin(&s->bodies, n, mass, G, eps);
 }
 
+/* Square of the distance to a star in the origin. */
+static double from_star2(const struct nb_small *bodies, size_t i)
+{
+	return bodies->x[0][i] * bodies->x[0][i] + bodies->x[1][i] * bodies->x[1][i] +
+	       bodies->x[2][i] * bodies->x[2][i];
+}
+
 /* Accelerations at s->bodies.x. */
 static int force(struct nb_ias15 *s, double *acc)
 {
@@ -42,6 +49,11 @@ static int force(struct nb_ias15 *s, double *acc)
 	s->forces++;
 	for (size_t d = 0; d < 3; d++)
 		memcpy(acc + d * n, s->bodies.acc[d], n * sizeof *acc);
+	for (size_t i = 0; i < n && s->star > 0; i++) {
+		const double r2 = from_star2(&s->bodies, i), w = s->star / (r2 * sqrt(r2));
+		for (size_t d = 0; d < 3; d++)
+			acc[d * n + i] -= w * s->bodies.x[d][i];
+	}
 	return status;
 }
 
@@ -86,8 +98,12 @@ int nb_ias15_load(struct nb_ias15 *s, const double *pos, const double *vel, doub
 {
 	const size_t n = s->n;
 	double acc[NB_IAS15_NUMBERS];
-	find_centre(n, s->bodies.mu, pos, s->centre);
-	find_centre(n, s->bodies.mu, vel, s->drift);
+	memset(s->centre, 0, sizeof s->centre);
+	memset(s->drift, 0, sizeof s->drift);
+	if (s->star == 0) {
+		find_centre(n, s->bodies.mu, pos, s->centre);
+		find_centre(n, s->bodies.mu, vel, s->drift);
+	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t d = 0; d < 3; d++) {
 			s->bodies.x[d][i] = s->x[d * n + i] = pos[3 * i + d] - s->centre[d];
@@ -198,7 +214,7 @@ static int fit(struct nb_ias15 *s, double h, double b[B][NB_IAS15_NUMBERS])
 static void find_pulls(const struct nb_ias15 *s, double *pull)
 {
 	for (size_t i = 0; i < s->n; i++)
-		pull[i] = 0;
+		pull[i] = s->star > 0 ? s->star / from_star2(&s->bodies, i) : 0;
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t j = 0; j < i; j++) {
 			const double r2 = softened_r2(&s->bodies, i, j);

@@ -8,9 +8,9 @@
 
 void nb_step_few_check(const struct step *s, const char *of_whfast)
 {
-	const int whfast = s->opt.integrator->few == NB_FEW_WHFAST;
+	const int whfast = s->opt.integrator->few == NB_FEW_WHFAST, ias15 = s->opt.integrator->few == NB_FEW_IAS15;
 	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
-			    : s->opt.eta_given && whfast   ? "eta"
+			    : s->opt.eta_given && !ias15   ? "eta"
 			    : s->opt.levels_given	   ? "levels"
 			    : s->opt.launcher		   ? "mpi"
 			    : s->opt.resume && !whfast	   ? "resume"
@@ -47,14 +47,18 @@ void nb_step_few_begin(struct step *s, int computed)
 	if (!computed) /* the field acc of the input may be of another force */
 		nb_step_compute_force(s);
 	nb_step_few_require(s);
-	if (s->opt.integrator->few == NB_FEW_WHFAST)
-		nb_step_whfast_begin(s);
-	else
-		nb_step_ias15_begin(s);
+	switch (s->opt.integrator->few) {
+	case NB_FEW_WHFAST: nb_step_whfast_begin(s); break;
+	case NB_FEW_TRACE: nb_step_trace_begin(s); break;
+	default: nb_step_ias15_begin(s);
+	}
 }
 
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact)
 {
-	return s->opt.integrator->few == NB_FEW_WHFAST ? nb_step_whfast(s, most, dt, exact)
-						       : nb_step_ias15(s, most, exact);
+	switch (s->opt.integrator->few) {
+	case NB_FEW_WHFAST: return nb_step_whfast(s, most, dt, exact);
+	case NB_FEW_TRACE: return nb_step_trace(s, most, dt, exact);
+	default: return nb_step_ias15(s, most, exact);
+	}
 }

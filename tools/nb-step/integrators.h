@@ -5,7 +5,8 @@
 #include "kernels/backend/backend.h"
 
 /* in the order of --help */
-#define NB_INTEGRATORS(DO) DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast) DO(ias15)
+#define NB_INTEGRATORS(DO) \
+	DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast) DO(ias15) DO(trace)
 /* as words of an option, "leapfrog|euler ..." */
 #define NB_INTEGRATOR_WORD(name) "|" #name
 #define NB_INTEGRATOR_WORDS (&("" NB_INTEGRATORS(NB_INTEGRATOR_WORD))[1])
@@ -24,7 +25,7 @@ struct nb_kick_drift {
 	double ahead; /* the force is a(x + ahead dt^2 a(x)) instead of a(x), which costs a second one */
 };
 
-enum nb_few { NB_FEW_NONE, NB_FEW_WHFAST, NB_FEW_IAS15 };
+enum nb_few { NB_FEW_NONE, NB_FEW_WHFAST, NB_FEW_IAS15, NB_FEW_TRACE };
 
 struct nb_integrator {
 	int needs_jerk; /* beside acc, which all need */

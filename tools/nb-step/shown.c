@@ -12,7 +12,9 @@ static const double ROUNDING = 1e-12;
 
 const char *nb_step_few_name(const struct step *s)
 {
-	return s->opt.integrator->few == NB_FEW_WHFAST ? "whfast" : "ias15";
+	static const char *const name[] = {
+		[NB_FEW_WHFAST] = "whfast", [NB_FEW_IAS15] = "ias15", [NB_FEW_TRACE] = "trace"};
+	return name[s->opt.integrator->few];
 }
 
 static _Noreturn void refuse(struct step *s, const char *what, const char *want)
@@ -53,10 +55,10 @@ static int is_force_of_bodies(const struct step *s, double G, double eps)
 void nb_step_few_require(struct step *s)
 {
 	const double G = nb_require_attribute(s->frame, "G", 1), eps = nb_require_attribute(s->frame, "softening", 0);
-	const int whfast = s->opt.integrator->few == NB_FEW_WHFAST;
+	const int softened = s->opt.integrator->few == NB_FEW_IAS15;
 	if (nb_frame_field(s->frame, NB_EPS) || nb_frame_attribute(s->frame, "softening_kernel"))
 		refuse(s, "bodies have softenings of their own, or not Plummer's", "takes none of these");
-	if (whfast && eps > 0)
+	if (!softened && eps > 0)
 		refuse(s, "forces are softened", "takes no softening (want nb-force -e 0)");
 	if (!is_force_of_bodies(s, G, eps))
 		refuse(s, "the force is not that of all bodies on each other",

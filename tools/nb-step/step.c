@@ -94,8 +94,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
 	if (!s->opt.dt_given && !s->opt.eta_given && s->opt.integrator->few != NB_FEW_IAS15 &&
 		!(steps_given && s->opt.steps == 0) && !(s->opt.cosmology && steps_given && s->opt.until_given))
-		nb_die(NB_EXIT_USAGE, "no time step (give -d%s)",
-			s->opt.integrator->few == NB_FEW_WHFAST ? "" : " or --eta");
+		nb_die(NB_EXIT_USAGE, "no time step (give -d%s)", s->opt.integrator->few ? "" : " or --eta");
 	if (!s->opt.command && (s->opt.until_given || every_given || s->opt.steps > 1))
 		nb_die(NB_EXIT_USAGE,
 			"option '%s' needs the force pipeline as operand (without it, one step is made from each "
@@ -194,6 +193,7 @@ static void integrate(struct step *s)
 	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(&s->progress);
 	nb_step_energy_report(&s->energy);
+	nb_step_trace_report(s);
 	nb_laps_begin(NULL);
 	if (!s->run->interrupted)
 		nb_interrupt_hold(NB_HOLD_INPUT);

@@ -256,7 +256,7 @@ void nb_step_spread_move(struct step *s, double kick, double drift);
 int nb_step_spread_force(struct step *s);
 void nb_step_spread_report(const struct step *s); /* after -v */
 
-/* An instance.  The last ten belong to the files in whose sections they are declared. */
+/* An instance.  The last eleven belong to the files in whose sections they are declared. */
 struct step {
 	struct options opt;
 	struct nb_run *run;
@@ -279,6 +279,7 @@ struct step {
 	int small_begun;       /* or whether it is is not known before the pipeline has returned the frame of the run */
 	struct planets planets;
 	struct fifteen fifteen;
+	struct nb_trace trace;
 	struct comoving comoving;
 };
 

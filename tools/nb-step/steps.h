@@ -82,6 +82,11 @@ void nb_step_ias15_begin(struct step *s);
  * (most is 0) the rest of such states, and then the one at its end. */
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
 
+/* ---- trace.c: a star and planets that may meet; called by few.c ---- */
+void nb_step_trace_begin(struct step *s);
+uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact);
+void nb_step_trace_report(const struct step *s); /* after -v */
+
 /* ---- hermite.c: integrators that correct a step by the force at its end ---- */
 /* The first state of a run with --eta gets its time scales, if it has none. */
 void nb_step_hermite_begin(struct step *s);

@@ -178,7 +178,7 @@ static void warn_of_encounter(struct step *s, uint64_t begun)
 	s->planets.met = 1;
 	nb_step_progress_clear(&s->progress);
 	nb_warn("planets come closer to each other in steps %" PRIu64 " to %" PRIu64
-		" than steps of %g can follow (want --integrator ias15)",
+		" than steps of %g can follow (want --integrator trace or ias15)",
 		begun, s->clock.step, fabs(map->h));
 }
 
