@@ -1004,3 +1004,18 @@ parts_agree() {
 		fails_with 1 "nb-convert: write error: '/dev/full'" "nb-convert --to $format -o /dev/full <kinds.nb"
 	done
 }
+
+@test "all threads read what one reads, and find the same mistake first" {
+	local fault faults=('1500s/,/,x/' '900s/,[^,]*$//' '2900s/^/"/' '1700s/e-/\x00/' '40s/^/# a remark\n \n/' '2000,2900s/$/,/' '2500s/,.*//;2400s/,/;/')
+	nb-gen plummer -n 3000 | nb-convert --to csv >good.csv
+	nb-convert --from csv --no-history -j 1 good.csv >one
+	nb-convert --from csv --no-history -j 7 good.csv | cmp - one
+	for fault in "${faults[@]}"; do
+		sed "$fault" good.csv >bad.csv
+		nb-convert --from csv --no-history -j 1 bad.csv >one 2>said || :
+		nb-convert --from csv --no-history -j 7 bad.csv >seven 2>said7 || :
+		cmp one seven
+		cmp said said7
+	done
+	grep -q 'line 2400: ' said
+}

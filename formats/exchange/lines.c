@@ -102,6 +102,12 @@ char *nb_lines_next(struct nb_lines *lines)
 	return lines->number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? line + 3 : line;
 }
 
+const char *nb_lines_peek(const struct nb_lines *lines)
+{
+	const char *text = lines->buffer + lines->begin;
+	return memchr(text, '\n', lines->end - lines->begin) ? text : NULL;
+}
+
 int nb_lines_failed(const struct nb_lines *lines)
 {
 	return *lines->in->error != '\0';

@@ -36,11 +36,13 @@ int nb_rows_add(struct nb_rows *rows, size_t rowsize)
 	return NB_OK;
 }
 
-int nb_rows_reserve(struct nb_rows *rows)
+int nb_rows_reserve(struct nb_rows *rows, size_t more)
 {
-	if (rows->n < rows->capacity)
+	if (more <= rows->capacity - rows->n)
 		return NB_OK;
 	size_t capacity = 2 * rows->capacity;
+	while (capacity - rows->n < more)
+		capacity *= 2;
 	for (size_t c = 0; c < rows->ncolumn; c++) {
 		struct nb_rows_column *column = &rows->column[c];
 		unsigned char *data = nb_enlarge(column->data, rows->n, capacity, column->rowsize);

@@ -18,8 +18,8 @@ void nb_rows_init(struct nb_rows *rows);
 void nb_rows_clear(struct nb_rows *rows);
 /* Adds a column, zero in the rows that are filled; its number is rows->ncolumn - 1. NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_rows_add(struct nb_rows *rows, size_t rowsize);
-/* Room for row n, undefined; all columns grow together, geometrically. NB_OK or NB_ENOMEM. */
-NB_MUST_CHECK int nb_rows_reserve(struct nb_rows *rows);
+/* Room for `more` rows from row n on, undefined; all columns grow together, geometrically. NB_OK or NB_ENOMEM. */
+NB_MUST_CHECK int nb_rows_reserve(struct nb_rows *rows, size_t more);
 /* Makes the filled rows of a column longer, padded with zeros. NB_OK or NB_ENOMEM. */
 NB_MUST_CHECK int nb_rows_widen(struct nb_rows *rows, size_t column, size_t rowsize);
 void *nb_rows_at(const struct nb_rows *rows, size_t column, size_t row);

@@ -135,6 +135,14 @@ static int begin_frame(struct csv_reader *reader)
 	return NB_OK;
 }
 
+int nb_csv_refuse_time(struct csv_reader *reader, const struct row_time *when)
+{
+	if (reader->rows.n == 0 || when->time == reader->time)
+		return NB_OK;
+	return nb_lines_fail(&reader->lines, "time %g in a frame of time %g%s", when->time, reader->time,
+		reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
+}
+
 /* Takes a row: 1 if it belongs to the next frame, 0, -1 if it is wrong. */
 static int take_row(struct csv_reader *reader, char *line)
 {
@@ -148,11 +156,8 @@ static int take_row(struct csv_reader *reader, char *line)
 			reader->frame_number);
 		return -1;
 	}
-	if (!next && reader->rows.n > 0 && when.time != reader->time) {
-		nb_lines_fail(lines, "time %g in a frame of time %g%s", when.time, reader->time,
-			reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
+	if (!next && nb_csv_refuse_time(reader, &when))
 		return -1;
-	}
 	reader->open = 1;
 	if (!next) {
 		reader->frame_number = when.frame;
@@ -188,7 +193,7 @@ static enum nb_answer next(struct nb_import *in, struct nb_frame *frame)
 	if (reader->next_begins && begin_frame(reader))
 		return NB_ERROR;
 	for (;;) {
-		char *line = nb_csv_next_line(reader);
+		char *line = nb_csv_read_ahead(reader) ? NULL : nb_csv_next_line(reader);
 		if (!line && nb_lines_failed(lines))
 			return NB_ERROR;
 		if (!line && reader->next_begins && !reader->open) {

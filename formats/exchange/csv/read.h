@@ -1,6 +1,6 @@
 /* csv/read.h - what the reader of csv text is made of: the header line (header.c), what its names mean and the columns
- * of the frame to be (columns.c), rows (row.c), frames (csv.c).  Functions return NB_OK, or an enum nb_status after the
- * error is set. */
+ * of the frame to be (columns.c), rows (row.c), many of them (ahead.c), frames (csv.c).  Functions return NB_OK, or an
+ * enum nb_status after the error is set. */
 #ifndef NB_EXCHANGE_CSV_READ_H
 #define NB_EXCHANGE_CSV_READ_H
 
@@ -112,5 +112,9 @@ int nb_csv_adds_ids(const struct csv_reader *reader);
 int nb_csv_place_unknown(struct csv_reader *reader, struct cell *cell, const char *text, int quoted);
 /* One line into row n. */
 int nb_csv_read_row(struct csv_reader *reader, char *line, struct row_time *when);
+/* Another time than that of the rows of the frame before. */
+int nb_csv_refuse_time(struct csv_reader *reader, const struct row_time *when);
+/* Rows of the frame, as many as are in memory, where that is faster than one after the other; perhaps none. */
+int nb_csv_read_ahead(struct csv_reader *reader);
 
 #endif

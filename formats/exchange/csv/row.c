@@ -258,7 +258,7 @@ int nb_csv_read_row(struct csv_reader *reader, char *line, struct row_time *when
 {
 	struct nb_lines *lines = &reader->lines;
 	size_t i = 0;
-	if (nb_rows_reserve(&reader->rows))
+	if (nb_rows_reserve(&reader->rows, 1))
 		return no_memory(reader);
 	for (size_t c = 0; reader->has_gaps && c < reader->rows.ncolumn; c++) /* z and its like are 0 */
 		memset(nb_rows_at(&reader->rows, c, reader->rows.n), 0, reader->rows.column[c].rowsize);

@@ -134,7 +134,7 @@ static int read_rows(struct nb_import *in, const struct item *item, const struct
 	const size_t most = step > 1 ? 1 : NB_BLOCK / row;
 	uint64_t at = 0;
 	while (rows->n < n) {
-		if (nb_rows_reserve(rows))
+		if (nb_rows_reserve(rows, 1))
 			return NB_ENOMEM;
 		size_t part = rows->capacity - rows->n < n - rows->n ? rows->capacity - rows->n : n - rows->n;
 		part = part < most ? part : most;

@@ -197,7 +197,7 @@ static int read_row(struct nb_lines *lines, const char *line, struct nb_rows *ro
 		return nb_lines_fail(lines, "%d numbers (want at least %d)", n, NUMBERS);
 	if (x[MASS] < 0 && is_wanted(lines->in, rows->n, MASS))
 		return nb_lines_fail(lines, "mass %g is negative", x[MASS]);
-	if (nb_rows_reserve(rows))
+	if (nb_rows_reserve(rows, 1))
 		return no_memory(lines);
 	memcpy(nb_rows_at(rows, C_POS, rows->n), (double[3]){x[PX], x[PY], 0}, 3 * sizeof(double));
 	memcpy(nb_rows_at(rows, C_VEL, rows->n), (double[3]){x[VX], x[VY], 0}, 3 * sizeof(double));

@@ -268,7 +268,7 @@ static int read_records(
 	for (uint64_t k = 0; k < part->count;) {
 		const uint64_t most = part->step > NB_BLOCK / size ? 1 : (NB_BLOCK / size - 1) / part->step + 1,
 			       begin = part->first + k * part->step;
-		if (nb_rows_reserve(rows))
+		if (nb_rows_reserve(rows, 1))
 			return NB_ENOMEM;
 		size_t n = rows->capacity - rows->n < most ? rows->capacity - rows->n : (size_t)most;
 		n = part->count - k < n ? (size_t)(part->count - k) : n;
