@@ -31,7 +31,7 @@ void nb_find_systems(struct nb_frame *frame, struct nb_systems *systems)
 	if (n > UINT32_MAX)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit 2^32 - 1 with systems)", frame->number,
 			n);
-	*systems = (struct nb_systems){.first = nb_alloc(n + 1, sizeof *systems->first),
+	*systems = (struct nb_systems){.first = nb_alloc(n + 2, sizeof *systems->first),
 		.row = nb_alloc(n + 1, sizeof *systems->row),
 		.number = nb_alloc(n + 1, sizeof *systems->number)};
 	if (!systems->first || !systems->row || !systems->number)
@@ -43,6 +43,8 @@ void nb_find_systems(struct nb_frame *frame, struct nb_systems *systems)
 			value[systems->n] = value[i]; /* which is behind those that are still to be read, or there */
 			systems->first[systems->n++] = i;
 		}
+	if (!column && n == 0)
+		systems->first[systems->n++] = 0;
 	systems->first[systems->n] = n;
 	for (size_t k = 0; k < systems->n; k++) {
 		const size_t bodies = systems->first[k + 1] - systems->first[k];

@@ -13,7 +13,7 @@ struct nb_systems {
 	size_t largest;	  /* bodies of the largest one */
 };
 
-/* To be freed.  A frame without the column has one system, of all bodies; one without bodies has none. */
+/* To be freed.  A frame without the column has one system, of all bodies. */
 void nb_find_systems(struct nb_frame *frame, struct nb_systems *systems);
 void nb_free_systems(struct nb_systems *systems);
 /* What does not keep systems apart ends the tool where the frame has any.  want: what does, or "". */

@@ -58,8 +58,9 @@ static void make_step(struct step *s, double dt, double exact)
 /* How many steps may be made before somebody looks at the state: at least 1. */
 static uint64_t steps_unseen(const struct step *s, uint64_t k)
 {
-	enum { MOST = 1 << 16 }; /* milliseconds, for signals and progress */
-	uint64_t most = s->opt.steps - k < MOST ? s->opt.steps - k : MOST;
+	/* milliseconds, for signals and progress; which systems there are does not change it */
+	const uint64_t limit = s->systems.many ? NB_STEPS_OF_SYSTEMS : 1 << 16;
+	uint64_t most = s->opt.steps - k < limit ? s->opt.steps - k : limit;
 	const uint64_t look = nb_step_energy_until_look(s);
 	if (!s->opt.every_time_given && s->opt.every && s->opt.every - k % s->opt.every < most)
 		most = s->opt.every - k % s->opt.every;

@@ -4,6 +4,7 @@
 #include "tools/nb-step/step.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 void nb_step_few_check(const struct step *s, const char *of_whfast)
@@ -29,29 +30,41 @@ void nb_step_few_check(const struct step *s, const char *of_whfast)
 		nb_die(NB_EXIT_USAGE, "'--integrator %s' needs the force pipeline as operand", nb_step_few_name(s));
 }
 
+static void require_few(const struct step *s, size_t n, uint64_t number)
+{
+	char of[40] = "";
+	if (n <= NB_SMALL_MOST)
+		return;
+	if (s->systems.many)
+		snprintf(of, sizeof of, "system %" PRIu64 " of ", number);
+	nb_die(NB_EXIT_FAILED,
+		"%sframe %" PRIu64 " has %zu bodies, and '--integrator %s' takes at most %d "
+		"(want --integrator hermite or leapfrog)",
+		of, s->frame->number, n, nb_step_few_name(s), NB_SMALL_MOST);
+}
+
 void nb_step_few_begin(struct step *s, int computed)
 {
-	const size_t n = s->frame->rows[NB_PARTICLE];
+	const struct nb_systems *of = &s->systems.of;
 	if (s->opt.integrator->few != NB_FEW_WHFAST)
 		nb_step_whfast_forget(s); /* what another run has left */
 	if (!s->opt.integrator->few)
 		return;
-	if (n > NB_SMALL_MOST)
-		nb_die(NB_EXIT_FAILED,
-			"frame %" PRIu64 " has %zu bodies, and '--integrator %s' takes at most %d "
-			"(want --integrator hermite or leapfrog)",
-			s->frame->number, n, nb_step_few_name(s), NB_SMALL_MOST);
+	for (size_t k = 0; k < of->n; k++)
+		require_few(s, of->first[k + 1] - of->first[k], of->number[k]);
 	if (s->backend->space != &nb_space_host || nb_ranks_size() > 1)
 		nb_die(NB_EXIT_FAILED, "'--integrator %s' computes on one host without a device (want -b cpu)",
 			nb_step_few_name(s));
 	if (!computed) /* the field acc of the input may be of another force */
 		nb_step_compute_force(s);
+	nb_step_systems_begin(s);
 	nb_step_few_require(s);
 	switch (s->opt.integrator->few) {
 	case NB_FEW_WHFAST: nb_step_whfast_begin(s); break;
 	case NB_FEW_TRACE: nb_step_trace_begin(s); break;
 	default: nb_step_ias15_begin(s);
 	}
+	nb_step_systems_mark(s);
 }
 
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact)

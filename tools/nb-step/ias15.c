@@ -1,5 +1,7 @@
 /* Steps of order 15 of a few bodies (kernels/small/ias15.h), which find their own length.  States at given times are
  * those of the polynomials within the step that passes them, so that nobody who looks changes a step. */
+#include "common/mem.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -19,27 +21,49 @@ static double way_of(const struct step *s)
 	return s->opt.dt < 0 ? -1 : 1;
 }
 
-static _Noreturn void fail(struct step *s, const char *what)
+/* A system that cannot be followed ends alone, at the end of its last step; where there is no other, the run does. */
+static void lose(struct step *s, size_t k)
 {
+	struct fifteen_of *of = &s->fifteen.of[k];
+	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 	nb_step_progress_clear(&s->progress);
-	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)", what,
-		s->clock.step + 1, s->fifteen.ended.time);
+	if (!s->systems.many)
+		nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)",
+			of->lost, s->clock.step + of->made + 1, of->ended.time);
+	nb_step_system_stop(s, k, NB_LOST, of->ended.time, of->lost);
+	if (of->run.last == 0)
+		return; /* it has not moved */
+	nb_ias15_at(&of->run, of->run.last, x, v);
+	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
+	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
 }
 
 void nb_step_ias15_begin(struct step *s)
 {
-	struct nb_ias15 *run = &s->fifteen.run;
+	const struct systems *all = &s->systems;
 	const double longest = s->opt.dt_given ? fabs(s->opt.dt) : INFINITY, eta = s->opt.eta_given ? s->opt.eta : ETA;
-	s->fifteen.ended = s->fifteen.begun = s->clock.now;
+	nb_free(s->fifteen.of);
+	struct fifteen_of *list = s->fifteen.of = nb_require_memory(
+		s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.of));
 	s->fifteen.within = 0;
-	if (nb_ias15_begin(run, s->frame->rows[NB_PARTICLE], nb_step_read(s, NB_MASS, &nb_space_host),
-		    nb_require_attribute(s->frame, "G", 1), nb_require_attribute(s->frame, "softening", 0)))
-		nb_die(NB_EXIT_FAILED,
-			"'--integrator ias15' takes no masses or softening as extreme as those of frame %" PRIu64,
-			s->frame->number);
-	if (nb_ias15_load(run, nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host), eta,
-		    longest, (int)way_of(s)))
-		fail(s, "bodies are at the same place, or too far apart,");
+	for (size_t k = 0; k < all->of.n; k++) {
+		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], mass[NB_SMALL_MOST];
+		struct fifteen_of *of = &list[k];
+		const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
+		(void)nb_step_system_gather(all, k, 3, all->x, x);
+		(void)nb_step_system_gather(all, k, 3, all->v, v);
+		of->ended = of->begun = s->clock.now;
+		of->made = 0;
+		of->lost = NULL;
+		if (nb_ias15_begin(&of->run, n, mass, all->G, all->eps))
+			nb_die(NB_EXIT_FAILED,
+				"'--integrator ias15' takes no masses or softening as extreme as those of %s %" PRIu64,
+				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number);
+		if (nb_ias15_load(&of->run, x, v, eta, longest, (int)way_of(s)))
+			of->lost = "bodies are at the same place, or too far apart,";
+		if (of->lost && !all->stopped[k])
+			lose(s, k);
+	}
 }
 
 static double time_after(const struct moment *from, double time)
@@ -47,44 +71,84 @@ static double time_after(const struct moment *from, double time)
 	return (time - from->time) - from->rest;
 }
 
-static void make_step(struct step *s)
+/* NULL, or why there is none. */
+static const char *make_step(struct fifteen_of *of)
 {
-	struct fifteen *f = &s->fifteen;
-	if (nb_ias15_step(&f->run))
-		fail(s, "bodies collide, or leave the range of numbers,");
-	f->begun = f->ended;
-	f->ended = nb_step_later(f->begun, f->run.last);
-	if (!isfinite(f->ended.time))
-		fail(s, "steps grow beyond the range of numbers, as nothing pulls a body,");
-	if (fabs(f->run.last) <= STEP_LEAST * fabs(f->run.elapsed))
-		fail(s, "bodies come so close, or go so far, that steps no longer move the time,");
-	s->clock.step++;
+	if (nb_ias15_step(&of->run))
+		return "bodies collide, or leave the range of numbers,";
+	of->begun = of->ended;
+	of->ended = nb_step_later(of->begun, of->run.last);
+	if (!isfinite(of->ended.time))
+		return "steps grow beyond the range of numbers, as nothing pulls a body,";
+	if (fabs(of->run.last) <= STEP_LEAST * fabs(of->run.elapsed))
+		return "bodies come so close, or go so far, that steps no longer move the time,";
+	return NULL;
+}
+
+/* Up to most steps, until the last one comes to the time mark, or passes it. */
+static void make_steps(struct fifteen_of *of, double way, double mark, uint64_t most)
+{
+	for (uint64_t k = 0;; k++, of->made++) {
+		of->there = isfinite(mark) && of->run.last != 0 && way * time_after(&of->ended, mark) <= 0;
+		if (of->there || k == most)
+			return;
+		of->lost = make_step(of);
+		if (of->lost)
+			return;
+	}
+}
+
+/* Up to most steps of each system that is not at the time mark yet; returns how many still are not. */
+static size_t make_round(struct step *s, double mark, uint64_t most)
+{
+	struct fifteen_of *list = s->fifteen.of;
+	const struct systems *all = &s->systems;
+	const double way = way_of(s);
+	size_t left = 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : left) if (all->of.n > 1)
+	for (size_t k = 0; k < all->of.n; k++)
+		if (!all->stopped[k] && !list[k].there) {
+			make_steps(&list[k], way, mark, most);
+			left += !list[k].there && !list[k].lost;
+		}
+	for (size_t k = 0; k < all->of.n; k++)
+		if (list[k].lost && !all->stopped[k])
+			lose(s, k);
+	return left;
 }
 
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 {
 	enum { MOST = 1 << 10 }; /* milliseconds, for signals and progress */
-	struct fifteen *f = &s->fifteen;
-	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
+	const struct systems *all = &s->systems;
 	const double mark = *exact;
 	uint64_t made = 0;
-	*exact = NAN;
-	f->within = 0;
-	for (most = most < MOST ? most : MOST;; made++) {
-		if (isfinite(mark) && f->run.last != 0 && way_of(s) * time_after(&f->ended, mark) <= 0) {
-			nb_ias15_at(&f->run, time_after(&f->begun, mark), x, v);
-			s->clock.now = (struct moment){.time = mark};
-			*exact = mark;
-			f->within = time_after(&f->ended, mark) != 0;
-			break;
-		}
-		if (made == most) {
-			nb_ias15_at(&f->run, f->run.last, x, v);
-			s->clock.now = f->ended;
-			break;
-		}
-		make_step(s);
+	int there = 1; /* all are, where there are many */
+	double last = 0;
+	for (size_t k = 0; k < all->of.n; k++) {
+		s->fifteen.of[k].there = 0;
+		s->fifteen.of[k].made = 0;
 	}
-	nb_step_few_show(s, x, v, f->run.last);
+	while (make_round(s, mark, most < MOST ? most : MOST) > 0 && all->many)
+		if (nb_interrupted())
+			return 0;
+	s->fifteen.within = 0;
+	for (size_t k = 0; k < all->of.n; k++) {
+		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
+		const struct fifteen_of *of = &s->fifteen.of[k];
+		made = of->made > made ? of->made : made;
+		if (all->stopped[k])
+			continue;
+		there = of->there;
+		last = of->run.last;
+		nb_ias15_at(&of->run, there ? time_after(&of->begun, mark) : last, x, v);
+		s->fifteen.within |= there && time_after(&of->ended, mark) != 0;
+		nb_step_system_scatter(all, k, x, all->x);
+		nb_step_system_scatter(all, k, v, all->v);
+	}
+	*exact = there ? mark : NAN;
+	s->clock.now = there ? (struct moment){.time = mark} : s->fifteen.of[0].ended;
+	s->clock.step += made;
+	nb_step_few_show(s, last);
 	return made;
 }

@@ -145,3 +145,14 @@ int nb_step_plan(struct step *s, double *dt, double *exact)
 	*dt = s->opt.dt < 0 ? -length : length;
 	return 1;
 }
+
+uint64_t nb_step_plan_several(struct step *s, uint64_t most, double *dt, double *exact, double *list)
+{
+	uint64_t made = 0;
+	for (double next, ends;; *dt = next, *exact = ends) {
+		list[made++] = *dt;
+		nb_step_pass(s, *dt, *exact);
+		if (made == most || isfinite(*exact) || !nb_step_plan(s, &next, &ends))
+			return made;
+	}
+}

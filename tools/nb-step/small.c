@@ -7,6 +7,7 @@
 #include "tools/nb-step/step.h"
 
 #include <math.h>
+#include <string.h>
 
 /* NULL, or why not. */
 static const char *why_not_steps(const struct step *s)
@@ -40,14 +41,18 @@ static const char *why_not_force(const struct step *s)
 
 void nb_step_small_begin(struct step *s)
 {
-	const size_t n = s->frame->rows[NB_PARTICLE];
-	const double G = nb_require_attribute(s->frame, "G", 1), eps = nb_require_attribute(s->frame, "softening", 0);
+	const size_t n = s->systems.many ? s->systems.of.largest : s->frame->rows[NB_PARTICLE];
 	s->small.n = 0;
-	if (n < 2 || n > NB_SMALL_MOST || s->opt.integrator->few)
+	if ((n < 2 && !s->systems.many) || n > NB_SMALL_MOST || s->opt.integrator->few)
 		return;
 	const char *why = why_not_steps(s);
 	why = why ? why : why_not_force(s);
-	if (!why && nb_small_begin(&s->small, n, nb_step_read(s, NB_MASS, &nb_space_host), G, eps)) {
+	if (!why && s->systems.many) {
+		nb_step_systems_begin(s);
+		s->small.n = s->systems.of.n;
+	} else if (!why &&
+		   nb_small_begin(&s->small, n, nb_step_read(s, NB_MASS, &nb_space_host),
+			   nb_require_attribute(s->frame, "G", 1), nb_require_attribute(s->frame, "softening", 0))) {
 		s->small.n = 0;
 		why = "masses or the softening are extreme";
 	}
@@ -57,14 +62,13 @@ void nb_step_small_begin(struct step *s)
 		nb_verbose("folded: steps of a few bodies");
 }
 
-/* The bodies of the frame, with the force that it has. */
-static void load(struct step *s)
+/* The bodies of a system, with the force on them. */
+static void load(struct nb_small *system, const double *pos, const double *vel, const double *acc)
 {
-	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host);
-	nb_small_load(&s->small, nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host));
-	for (size_t i = 0; i < s->small.n; i++)
+	nb_small_load(system, pos, vel);
+	for (size_t i = 0; i < system->n; i++)
 		for (size_t d = 0; d < 3; d++)
-			s->small.acc[d][i] = acc[3 * i + d];
+			system->acc[d][i] = acc[3 * i + d];
 }
 
 static void store(struct step *s)
@@ -74,18 +78,93 @@ static void store(struct step *s)
 	nb_step_drop_stale(s);
 }
 
+/* ---- many systems ------------------------------------------------------------------------------- */
+
+/* As nb-force computes it. */
+static int compute_force(struct nb_small *system, int is_plain, const double *mass, double G, double eps)
+{
+	double pos[3 * NB_SMALL_MOST], vel[3 * NB_SMALL_MOST], acc[3 * NB_SMALL_MOST];
+	const struct nb_gravity g = {
+		.n = system->n, .pos = pos, .mass = mass, .acc = acc, .G = G, .eps = eps, .precision = NB_F64};
+	if (is_plain && nb_small_force(system) == NB_OK)
+		return NB_OK;
+	nb_small_store(system, pos, vel);
+	const int status = G != 0 ? nb_gravity_direct_cpu(&g, NULL) : NB_OK;
+	for (size_t i = 0; i < system->n; i++)
+		for (size_t d = 0; d < 3; d++)
+			system->acc[d][i] = G != 0 ? acc[3 * i + d] : 0;
+	return status;
+}
+
+/* Steps of system k, the last one short of the force at its end. */
+static int move_system(const struct step *s, size_t k, const double *acc_of_all, uint64_t steps, const double *dt)
+{
+	const struct nb_integrator *integrator = s->opt.integrator;
+	const struct systems *all = &s->systems;
+	double mass[NB_SMALL_MOST], x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], acc[3 * NB_SMALL_MOST];
+	const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
+	struct nb_small system;
+	const int is_plain = nb_small_begin(&system, n, mass, all->G, all->eps) == NB_OK;
+	int status = NB_OK;
+	(void)nb_step_system_gather(all, k, 3, all->x, x);
+	(void)nb_step_system_gather(all, k, 3, all->v, v);
+	(void)nb_step_system_gather(all, k, 3, acc_of_all, acc);
+	system.n = n;
+	load(&system, x, v, acc);
+	for (uint64_t j = 0; j < steps && !status; j++) {
+		if (j > 0) {
+			status = compute_force(&system, is_plain, mass, all->G, all->eps);
+			nb_small_kick(&system, integrator->lag * dt[j - 1]);
+		}
+		nb_small_kick_drift(&system, integrator->stage->kick * dt[j], integrator->stage->drift * dt[j]);
+	}
+	nb_small_store(&system, x, v);
+	nb_step_system_scatter(all, k, x, all->x);
+	nb_step_system_scatter(all, k, v, all->v);
+	return status;
+}
+
+static void move_systems(struct step *s, uint64_t steps, const double *dt)
+{
+	const struct systems *all = &s->systems;
+	const size_t bytes = 3 * s->frame->rows[NB_PARTICLE] * sizeof *all->x;
+	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host);
+	double *pos = nb_step_update(s, NB_POS, &nb_space_host), *vel = nb_step_update(s, NB_VEL, &nb_space_host);
+	int status = NB_OK;
+	memcpy(all->x, pos, bytes);
+	memcpy(all->v, vel, bytes);
+#pragma omp parallel for schedule(dynamic, 4) reduction(max : status) if (all->of.n > 1)
+	for (size_t k = 0; k < all->of.n; k++) {
+		const int own = move_system(s, k, acc, steps, dt);
+		status = own > status ? own : status;
+	}
+	nb_step_require(s, status);
+	memcpy(pos, all->x, bytes);
+	memcpy(vel, all->v, bytes);
+	nb_step_drop_stale(s);
+}
+
+/* ---- all ---------------------------------------------------------------------------------------- */
+
 uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact)
 {
 	const struct nb_integrator *integrator = s->opt.integrator;
-	const double calm = s->small.n ? nb_step_energy_calm(s) : 0;
+	const double calm = s->small.n && !s->systems.many ? nb_step_energy_calm(s) : 0;
 	uint64_t made = 0;
 	if (!s->small.n || most < 2)
 		return 0;
-	load(s);
+	if (s->systems.many) {
+		double list[NB_STEPS_OF_SYSTEMS];
+		made = nb_step_plan_several(s, most, dt, exact, list);
+		move_systems(s, made, list);
+		s->clock.pending = integrator->lag * *dt;
+		return made;
+	}
+	load(&s->small, nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host),
+		nb_step_read(s, NB_ACC, &nb_space_host));
 	for (double next, ends;; *dt = next, *exact = ends) {
 		nb_small_kick_drift(&s->small, integrator->stage->kick * *dt, integrator->stage->drift * *dt);
-		s->clock.now = isfinite(*exact) ? (struct moment){.time = *exact} : nb_step_later(s->clock.now, *dt);
-		s->clock.step++;
+		nb_step_pass(s, *dt, *exact);
 		made++;
 		/* a state that is wanted, one that is the last, and one of which there is something to say */
 		if (made == most || isfinite(*exact) || !nb_step_plan(s, &next, &ends) || nb_small_force(&s->small) ||

@@ -45,6 +45,7 @@ void nb_step_load(struct step *s)
 	nb_require_valid(frame);
 	if (nb_box_of(frame) > 0)
 		require_box_obeyed(s);
+	nb_step_systems_load(s);
 	s->clock.now.time = nb_require_attribute(frame, "time", 0);
 	s->clock.now.rest = nb_require_attribute(frame, "time_rest", 0);
 	s->clock.pending = nb_require_attribute(frame, "pending_kick", 0);
@@ -67,6 +68,12 @@ struct moment nb_step_later(struct moment begun, double dt)
 	/* an exact sum of two (Knuth), so that any way of splitting a run gives the same times */
 	const double y = dt + begun.rest, t = begun.time + y, part = t - begun.time;
 	return (struct moment){.time = t, .rest = (begun.time - (t - part)) + (y - part)};
+}
+
+void nb_step_pass(struct step *s, double dt, double exact)
+{
+	s->clock.now = isfinite(exact) ? (struct moment){.time = exact} : nb_step_later(s->clock.now, dt);
+	s->clock.step++;
 }
 
 static void set_last(struct step *s, const char *key, double value)

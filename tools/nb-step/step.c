@@ -184,8 +184,10 @@ static void integrate(struct step *s)
 		written |= wanted;
 		if ((k >= s->opt.steps && !s->fifteen.within) || is_interrupted(s, k) || !nb_step_plan(s, &dt, &exact))
 			break;
+		const struct moment before = s->clock.now;
 		k += nb_step_make_steps(s, k, &dt, &exact) - 1;
-		written = 0;
+		/* a signal may have come before anything moved */
+		written &= s->clock.now.time == before.time && s->clock.now.rest == before.rest;
 		nb_require_alive(s->run);
 		nb_step_progress_show(s, k + 1);
 	}
@@ -295,6 +297,9 @@ static void clear(void *self)
 	nb_step_blocks_free(&s->blocks);
 	if (s->saved.file >= 0)
 		close(s->saved.file);
+	nb_step_whfast_free(&s->planets);
+	nb_free_all(s->fifteen.of, s->trace);
+	nb_step_systems_free(&s->systems);
 	nb_frame_clear(&s->here);
 	nb_frame_clear(&s->past);
 	nb_frame_clear(&s->force.rows);

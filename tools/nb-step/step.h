@@ -256,7 +256,7 @@ void nb_step_spread_move(struct step *s, double kick, double drift);
 int nb_step_spread_force(struct step *s);
 void nb_step_spread_report(const struct step *s); /* after -v */
 
-/* An instance.  The last eleven belong to the files in whose sections they are declared. */
+/* An instance.  The last twelve belong to the files in whose sections they are declared. */
 struct step {
 	struct options opt;
 	struct nb_run *run;
@@ -277,9 +277,10 @@ struct step {
 	struct spread spread;
 	struct nb_small small; /* n is 0: not used, */
 	int small_begun;       /* or whether it is is not known before the pipeline has returned the frame of the run */
+	struct systems systems;
 	struct planets planets;
 	struct fifteen fifteen;
-	struct nb_trace trace;
+	struct trace_of *trace; /* each system */
 	struct comoving comoving;
 };
 
@@ -295,6 +296,8 @@ void nb_step_output(struct step *s);
 void nb_step_leave_frame(struct step *s, int passed_on);
 /* The time dt after begun. */
 struct moment nb_step_later(struct moment begun, double dt);
+/* The clock passes a step that ends by rule at the time exact (nb_step_plan). */
+void nb_step_pass(struct step *s, double dt, double exact);
 /* Kicks all bodies of the frame at work with its accelerations. */
 void nb_step_kick(struct step *s, double dt);
 /* Moves them with their velocities. */

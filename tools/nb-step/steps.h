@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/small/small.h"
+#include "tools/filter/systems.h"
 
 struct step;
 
@@ -25,6 +26,9 @@ uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exac
 double nb_step_choose_dt(struct step *s);
 /* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
 int nb_step_plan(struct step *s, double *dt, double *exact);
+/* The first of which has been found so, and up to most in all, which the clock passes: their lengths to list; returns
+ * how many.  *dt and *exact are of the last one then. */
+uint64_t nb_step_plan_several(struct step *s, uint64_t most, double *dt, double *exact, double *list);
 
 /* ---- stages.c: integrators that are a list of kicks and drifts ---- */
 void nb_step_stages_check(const struct step *s); /* of the options */
@@ -39,6 +43,38 @@ uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact)
 /* In the first state of a run whose force is the pipeline's, and has its softening. */
 void nb_step_small_begin(struct step *s);
 
+/* ---- systems.c: those of a frame, each of which moves on its own ---- */
+enum { NB_STEPS_OF_SYSTEMS = 1024 /* at most, from state to state */ };
+enum nb_stopped { NB_GOES_ON, NB_LOST }; /* column stopped */
+struct systems {
+	struct nb_systems of;
+	int many;		/* there is a column system; 0: all bodies are one */
+	double *x, *v, *mass;	/* of all bodies, as in the last frame, in its order */
+	double G, eps;		/* of the first state */
+	unsigned char *stopped; /* of each system, enum nb_stopped */
+	double *ended;		/* the time, if it has */
+	uint64_t told;
+};
+
+/* Finds them; ends the tool where options would mix them. */
+void nb_step_systems_load(struct step *s);
+/* Takes the state of the frame. */
+void nb_step_systems_begin(struct step *s);
+void nb_step_systems_free(struct systems *s);
+/* Row of the frame of body i of system k. */
+static inline size_t nb_step_system_row(const struct systems *all, size_t k, size_t i)
+{
+	return all->of.row[all->of.first[k] + i];
+}
+/* The numbers of the bodies of system k, ncomp each, from those of all; returns how many bodies it has. */
+size_t nb_step_system_gather(const struct systems *all, size_t k, size_t ncomp, const double *from, double *to);
+/* Back, 3 each. */
+void nb_step_system_scatter(const struct systems *all, size_t k, const double *from, double *to);
+/* It moves no more; the first is told. */
+void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double time, const char *what);
+/* The frame gets columns stopped and system_time, if it has many. */
+void nb_step_systems_mark(struct step *s);
+
 /* ---- few.c: integrators that make several steps of a few bodies at a time ---- */
 void nb_step_few_check(const struct step *s, const char *of_whfast); /* of the options; one that whfast alone has */
 /* In the first state of a run, whose force has been computed by the pipeline or came with the input. */
@@ -51,38 +87,52 @@ uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact);
 const char *nb_step_few_name(const struct step *s); /* of the integrator */
 /* The force of the frame must be that of the bodies, with the softening that the integrator can have. */
 void nb_step_few_require(struct step *s);
-/* The frame gets a state, n x 3 numbers each, and the force in it; dt: of the step that made it. */
-void nb_step_few_show(struct step *s, const double *pos, const double *vel, double dt);
+/* The frame gets the state that systems have (x, v), and the force in it; dt: of the step that made it. */
+void nb_step_few_show(struct step *s, double dt);
 
 /* ---- whfast.c: a star and planets; called by few.c ---- */
 struct planets {
-	struct nb_whfast map;
-	int started; /* it has the state of this run */
-	int warned;  /* of the order of the bodies: told; */
-	int met;     /* of an encounter */
-	int kept;    /* the first frame had a state of the map, for steps dt: */
-	double q[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST], dt;
+	struct nb_whfast *map; /* of each system, for steps ... */
+	double h;
+	unsigned char *failed; /* each: cannot be followed */
+	int started;	       /* they have the state of this run */
+	int warned;	       /* of the order of the bodies: told; */
+	int met;	       /* of an encounter */
+	double *q, *v, dt;     /* of the maps that the first frame had, for steps dt; NULL: it had none */
 };
 
 /* Before the first force of a run with whfast, which drops it: the state of the map in the frame, if there is one. */
 void nb_step_whfast_keep(struct step *s);
 void nb_step_whfast_forget(struct step *s); /* that it is one: it has another integrator */
 void nb_step_whfast_begin(struct step *s);
+void nb_step_whfast_free(struct planets *p);
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact);
 
 /* ---- ias15.c: steps of order 15; called by few.c ---- */
-struct fifteen {
+struct fifteen_of {
 	struct nb_ias15 run;
 	struct moment begun, ended; /* the last step */
-	int within;		    /* the state is not that at its end */
+	uint64_t made;		    /* steps on the way to this state */
+	int there;		    /* it has come to the time of this state; */
+	const char *lost;	    /* it never will */
+};
+struct fifteen {
+	struct fifteen_of *of; /* each system */
+	int within;	       /* the state of one is not that at the end of its step */
 };
 
 void nb_step_ias15_begin(struct step *s);
 /* *exact: the time of a state that is wanted, NaN: there is none; NaN if this is not reached.  After the last step
- * (most is 0) the rest of such states, and then the one at its end. */
+ * (most is 0) the rest of such states, and then the one at its end.
+ * Many systems all come to *exact, unless a signal ends that: then nothing has changed. */
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
 
 /* ---- trace.c: a star and planets that may meet; called by few.c ---- */
+struct trace_of {
+	struct nb_trace run;
+	uint64_t made; /* steps on the way to this state */
+};
+
 void nb_step_trace_begin(struct step *s);
 uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact);
 void nb_step_trace_report(const struct step *s); /* after -v */

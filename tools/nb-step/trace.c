@@ -1,50 +1,82 @@
 /* A star and planets that may meet (kernels/small/trace.h): many steps at a time, without frames. */
+#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 const struct nb_integrator nb_integrator_trace = {.few = NB_FEW_TRACE};
 
 void nb_step_trace_begin(struct step *s)
 {
-	const double G = nb_require_attribute(s->frame, "G", 1), *mass = nb_step_read(s, NB_MASS, &nb_space_host);
-	if (nb_trace_begin(&s->trace, s->frame->rows[NB_PARTICLE], mass, G))
+	const struct systems *all = &s->systems;
+	nb_free(s->trace);
+	s->trace = nb_require_memory(s->frame, nb_alloc(all->of.n, sizeof *s->trace));
+	for (size_t k = 0; k < all->of.n; k++) {
+		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], mass[NB_SMALL_MOST];
+		const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
+		(void)nb_step_system_gather(all, k, 3, all->x, x);
+		(void)nb_step_system_gather(all, k, 3, all->v, v);
+		if (nb_trace_begin(&s->trace[k].run, n, mass, all->G))
+			nb_die(NB_EXIT_FAILED,
+				"'--integrator trace' needs G > 0, a first body with a mass and no extreme masses, and "
+				"%s %" PRIu64 " has G %g and a mass of %g",
+				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number,
+				all->G, mass[0]);
+		nb_trace_load(&s->trace[k].run, x, v);
+	}
+}
+
+/* A system that cannot be followed keeps its last state in a frame, that of the time since; where there is no other,
+ * the run ends.  step: in the run. */
+static void lose(struct step *s, size_t k, uint64_t step, double since)
+{
+	nb_step_progress_clear(&s->progress);
+	if (!s->systems.many)
 		nb_die(NB_EXIT_FAILED,
-			"'--integrator trace' needs G > 0, a first body with a mass and no extreme masses, and frame "
-			"%" PRIu64 " has G %g and a mass of %g",
-			s->frame->number, G, mass[0]);
-	nb_trace_load(&s->trace, nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host));
+			"bodies collide, or leave the range of numbers, in step %" PRIu64
+			", after the time %g (want an earlier end)",
+			step, since);
+	nb_step_system_stop(s, k, NB_LOST, since, "bodies collide, or leave the range of numbers,");
 }
 
 uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
 {
 	enum { MOST = 1 << 12 }; /* milliseconds if all are steps of encounters, for signals and progress */
-	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
-	uint64_t made = 0;
-	for (double next, ends;; *dt = next, *exact = ends) {
-		s->clock.step++;
-		if (nb_trace_step(&s->trace, *dt)) {
-			nb_step_progress_clear(&s->progress);
-			nb_die(NB_EXIT_FAILED,
-				"bodies collide, or leave the range of numbers, in step %" PRIu64
-				", after the time %g (want an earlier end)",
-				s->clock.step, s->clock.now.time);
-		}
-		s->clock.now = isfinite(*exact) ? (struct moment){.time = *exact} : nb_step_later(s->clock.now, *dt);
-		made++;
-		if (made == most || made == MOST || isfinite(*exact) || !nb_step_plan(s, &next, &ends))
-			break;
+	const struct systems *all = &s->systems;
+	const uint64_t begun = s->clock.step;
+	const double since = s->clock.now.time;
+	double list[MOST];
+	const uint64_t made = nb_step_plan_several(s, most < MOST ? most : MOST, dt, exact, list);
+#pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
+	for (size_t k = 0; k < all->of.n; k++) {
+		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
+		struct trace_of *of = &s->trace[k];
+		for (of->made = 0; of->made < made && !all->stopped[k]; of->made++)
+			if (nb_trace_step(&of->run, list[of->made]))
+				break;
+		if (of->made < made)
+			continue;
+		nb_trace_store(&of->run, x, v);
+		nb_step_system_scatter(all, k, x, all->x);
+		nb_step_system_scatter(all, k, v, all->v);
 	}
-	nb_trace_store(&s->trace, x, v);
-	nb_step_few_show(s, x, v, *dt);
+	for (size_t k = 0; k < all->of.n; k++)
+		if (s->trace[k].made < made && !all->stopped[k])
+			lose(s, k, begun + s->trace[k].made + 1,
+				all->many ? since : since + (double)s->trace[k].made * list[0]);
+	nb_step_few_show(s, *dt);
 	return made;
 }
 
 void nb_step_trace_report(const struct step *s)
 {
-	if (s->opt.integrator->few == NB_FEW_TRACE)
-		nb_verbose("steps in which planets met: %" PRIu64 "; in which one was near the star: %" PRIu64,
-			s->trace.met, s->trace.passed);
+	uint64_t met = 0, passed = 0;
+	if (s->opt.integrator->few != NB_FEW_TRACE)
+		return;
+	for (size_t k = 0; k < s->systems.of.n; k++) {
+		met += s->trace[k].run.met;
+		passed += s->trace[k].run.passed;
+	}
+	nb_verbose("steps in which planets met: %" PRIu64 "; in which one was near the star: %" PRIu64, met, passed);
 }

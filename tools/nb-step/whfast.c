@@ -4,12 +4,14 @@
  * had looked.  That state stands in the frame, too, so that a run goes on from it with the same bytes; whether it
  * belongs to the positions and velocities beside it, which other programs may have changed, is found out by making
  * these again. */
+#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct nb_integrator nb_integrator_whfast = {.few = NB_FEW_WHFAST};
@@ -27,60 +29,93 @@ static const double STEPS_LEAST = 6;
 
 /* ---- the state of the map ----------------------------------------------------------------------- */
 
-static _Noreturn void fail(struct step *s, size_t body, uint64_t first)
+/* The orbit of a body of system k cannot be followed in these steps. */
+static void lose(struct step *s, size_t k, uint64_t first, double since)
 {
+	static const char why[] = "it meets the first one, or leaves the range of numbers";
+	const uint64_t id = nb_body_id(s->frame, nb_step_system_row(&s->systems, k, s->planets.map[k].failed));
+	char what[200];
 	nb_step_progress_clear(&s->progress);
-	nb_die(NB_EXIT_FAILED,
-		"the orbit of the body with id %" PRIu64 " cannot be followed in steps %" PRIu64 " to %" PRIu64
-		" (it meets the first one, or leaves the range of numbers)",
-		nb_body_id(s->frame, body), first, s->clock.step);
+	if (!s->systems.many)
+		nb_die(NB_EXIT_FAILED,
+			"the orbit of the body with id %" PRIu64 " cannot be followed in steps %" PRIu64 " to %" PRIu64
+			" (%s)",
+			id, first, s->clock.step, why);
+	snprintf(what, sizeof what, "the orbit of the body with id %" PRIu64 " cannot be followed further, as %s", id,
+		why);
+	nb_step_system_stop(s, k, NB_LOST, since, what);
+}
+
+/* Those whose last act has failed: they keep the state of the time since. */
+static void lose_failed(struct step *s, uint64_t first, double since)
+{
+	for (size_t k = 0; k < s->systems.of.n; k++)
+		if (s->planets.failed[k] && !s->systems.stopped[k])
+			lose(s, k, first, since);
 }
 
 /* Warns of what the map is not made for. */
 static void look_at_orbits(struct step *s)
 {
-	const struct nb_whfast *map = &s->planets.map;
-	double last = 0, shortest = INFINITY;
-	size_t fastest = 0, before = 0;
-	for (size_t i = 1; i < map->n; i++) {
-		double period;
-		const double axis = nb_whfast_axis(map, i, &period), size = axis > 0 ? axis : INFINITY;
-		if (size < last && !s->planets.warned) {
-			s->planets.warned = 1;
-			nb_warn("the orbit of the body with id %" PRIu64 " is smaller than that of id %" PRIu64
-				" before it, and '--integrator whfast' wants them from the inside out",
-				nb_body_id(s->frame, i), nb_body_id(s->frame, before));
+	const struct systems *all = &s->systems;
+	double shortest = INFINITY;
+	size_t fastest = 0;
+	for (size_t k = 0; k < all->of.n; k++) {
+		const struct nb_whfast *map = &s->planets.map[k];
+		double last = 0;
+		for (size_t i = 1; i < map->n && !all->stopped[k]; i++) {
+			double period;
+			const double axis = nb_whfast_axis(map, i, &period), size = axis > 0 ? axis : INFINITY;
+			const size_t row = nb_step_system_row(all, k, i);
+			if (size < last && !s->planets.warned) {
+				s->planets.warned = 1;
+				nb_warn("the orbit of the body with id %" PRIu64 " is smaller than that of id %" PRIu64
+					" before it, and '--integrator whfast' wants them from the inside out",
+					nb_body_id(s->frame, row),
+					nb_body_id(s->frame, nb_step_system_row(all, k, i - 1)));
+			}
+			if (period > 0 && period < shortest) {
+				shortest = period;
+				fastest = row;
+			}
+			last = size;
 		}
-		if (period > 0 && period < shortest) {
-			shortest = period;
-			fastest = i;
-		}
-		last = size;
-		before = i;
 	}
-	if (shortest < STEPS_LEAST * fabs(map->h))
+	const double h = fabs(s->planets.h);
+	if (shortest < STEPS_LEAST * h)
 		nb_warn("the body with id %" PRIu64 " has a period of %g, which is %.2g steps (want %g or more)",
-			nb_body_id(s->frame, fastest), shortest, shortest / fabs(map->h), STEPS_LEAST);
+			nb_body_id(s->frame, fastest), shortest, shortest / h, STEPS_LEAST);
 }
 
 /* A column of the frame, which the next force drops. */
-static int keep(const struct step *s, const char *name, double *to)
+static double *keep(const struct step *s, const char *name)
 {
+	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_column *column = nb_frame_find(s->frame, name);
-	if (!column || column->table != NB_PARTICLE || column->ncomp != 3 || strcmp(column->dtype, "<f8") != 0)
-		return 0;
-	const double *from = nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64));
-	memcpy(to, from, 3 * s->frame->rows[NB_PARTICLE] * sizeof *to);
-	return 1;
+	if (!column || column->table != NB_PARTICLE || column->ncomp != 3 || strcmp(column->dtype, "<f8") != 0 ||
+		n == 0)
+		return NULL;
+	double *to = nb_require_memory(s->frame, nb_alloc(n, 3 * sizeof *to));
+	memcpy(to, nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64)), 3 * n * sizeof *to);
+	return to;
+}
+
+void nb_step_whfast_free(struct planets *p)
+{
+	nb_free_all(p->map, p->failed, p->q, p->v);
+	p->map = NULL;
+	p->failed = NULL;
+	p->q = p->v = NULL;
 }
 
 void nb_step_whfast_keep(struct step *s)
 {
 	struct planets *p = &s->planets;
-	if (s->opt.integrator->few != NB_FEW_WHFAST)
+	nb_step_whfast_free(p);
+	if (s->opt.integrator->few != NB_FEW_WHFAST || nb_frame_attribute_f64(s->frame, map_dt, 0, &p->dt))
 		return;
-	p->kept = s->frame->rows[NB_PARTICLE] <= NB_WHFAST_MOST && keep(s, map_pos, p->q) && keep(s, map_vel, p->v) &&
-		  nb_frame_attribute_f64(s->frame, map_dt, 0, &p->dt) == NB_OK;
+	p->q = keep(s, map_pos);
+	p->v = keep(s, map_vel);
 }
 
 /* Steps that differ by less are the same but for the rounding of the times that they were found from. */
@@ -89,48 +124,65 @@ static int is_step(const struct step *s, double h, double dt)
 	return fabs(h - dt) <= 4 * DBL_EPSILON * fmax(fabs(s->clock.now.time), fabs(dt));
 }
 
-/* Goes on with the state that was kept, if that is one of such steps, and gives the positions and velocities. */
-static int take_up(struct step *s, double dt)
+/* Of system k: goes on with the state that was kept, if that gives the positions and velocities. */
+static int take_up(const struct step *s, size_t k, const double *pos, const double *vel)
 {
-	struct planets *p = &s->planets;
-	struct nb_whfast *map = &p->map;
-	const size_t n = map->n;
+	const struct planets *p = &s->planets;
+	struct nb_whfast *map = &p->map[k];
 	double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
-	if (!p->kept || !is_step(s, p->dt, dt))
-		return 0;
-	nb_whfast_restore(map, p->q, p->v, p->dt);
-	return nb_whfast_store(map, x, v) == NB_OK &&
-	       memcmp(x, nb_step_read(s, NB_POS, &nb_space_host), 3 * n * sizeof *x) == 0 &&
-	       memcmp(v, nb_step_read(s, NB_VEL, &nb_space_host), 3 * n * sizeof *v) == 0;
+	const size_t n = nb_step_system_gather(&s->systems, k, 3, p->q, x);
+	(void)nb_step_system_gather(&s->systems, k, 3, p->v, v);
+	nb_whfast_restore(map, x, v, p->dt);
+	return nb_whfast_store(map, x, v) == NB_OK && memcmp(x, pos, 3 * n * sizeof *x) == 0 &&
+	       memcmp(v, vel, 3 * n * sizeof *v) == 0;
 }
 
 /* For steps of this length. */
 static void start(struct step *s, double dt)
 {
-	struct nb_whfast *map = &s->planets.map;
-	const int first = !s->planets.started;
-	s->planets.started = 1;
-	if (first && take_up(s, dt))
-		return;
-	if (nb_whfast_load(map, nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host), dt))
-		fail(s, map->failed, s->clock.step);
-	if (first)
+	const struct systems *all = &s->systems;
+	struct planets *p = &s->planets;
+	const int first = !p->started, kept = first && p->q && p->v && is_step(s, p->dt, dt);
+	int fresh = 0;
+	p->started = 1;
+	p->h = kept ? p->dt : dt;
+#pragma omp parallel for schedule(dynamic, 16) reduction(| : fresh) if (all->of.n > 16)
+	for (size_t k = 0; k < all->of.n; k++) {
+		double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
+		if (all->stopped[k])
+			continue;
+		(void)nb_step_system_gather(all, k, 3, all->x, x);
+		(void)nb_step_system_gather(all, k, 3, all->v, v);
+		if (kept && take_up(s, k, x, v))
+			continue;
+		fresh = 1;
+		p->failed[k] = nb_whfast_load(&p->map[k], x, v, p->h) != NB_OK;
+	}
+	lose_failed(s, s->clock.step, s->clock.now.time);
+	if (first && fresh)
 		look_at_orbits(s);
 }
 
 static void add_state(struct step *s)
 {
+	const struct systems *all = &s->systems;
 	double *to[2];
 	const char *const name[2] = {map_pos, map_vel};
-	for (int k = 0; k < 2; k++) {
-		const char *unit = nb_field_info[k == 0 ? NB_POS : NB_VEL].unit;
-		nb_require_memory(s->frame, nb_frame_add(s->frame, name[k], NB_PARTICLE, "<f8", 3, unit, NB_DERIVED));
+	for (int c = 0; c < 2; c++) {
+		const char *unit = nb_field_info[c == 0 ? NB_POS : NB_VEL].unit;
+		nb_require_memory(s->frame, nb_frame_add(s->frame, name[c], NB_PARTICLE, "<f8", 3, unit, NB_DERIVED));
 	}
-	for (int k = 0; k < 2; k++)
-		to[k] = nb_require_memory(
-			s->frame, nb_column_write(nb_frame_find(s->frame, name[k]), &nb_space_host, NB_AS_F64));
-	nb_whfast_save(&s->planets.map, to[0], to[1]);
-	if (nb_frame_set_last_attribute_f64(s->frame, map_dt, s->planets.map.h))
+	for (int c = 0; c < 2; c++)
+		to[c] = nb_require_memory(
+			s->frame, nb_column_write(nb_frame_find(s->frame, name[c]), &nb_space_host, NB_AS_F64));
+	for (size_t k = 0; k < all->of.n; k++) {
+		double q[3 * NB_WHFAST_MOST] = {0}, v[3 * NB_WHFAST_MOST] = {0};
+		if (!all->stopped[k])
+			nb_whfast_save(&s->planets.map[k], q, v);
+		nb_step_system_scatter(all, k, q, to[0]);
+		nb_step_system_scatter(all, k, v, to[1]);
+	}
+	if (nb_frame_set_last_attribute_f64(s->frame, map_dt, s->planets.h))
 		nb_out_of_memory(s->frame);
 }
 
@@ -143,15 +195,22 @@ void nb_step_whfast_forget(struct step *s)
 
 void nb_step_whfast_begin(struct step *s)
 {
-	const double G = nb_require_attribute(s->frame, "G", 1), *mass = nb_step_read(s, NB_MASS, &nb_space_host);
+	const struct systems *all = &s->systems;
+	struct planets *p = &s->planets;
 	double dt, exact;
-	s->planets.started = 0;
-	if (nb_whfast_begin(&s->planets.map, s->frame->rows[NB_PARTICLE], mass, G, order_of[s->opt.corrector_number],
-		    s->opt.lazy))
-		nb_die(NB_EXIT_FAILED,
-			"'--integrator whfast' needs G > 0 and a first body with a mass, and frame %" PRIu64
-			" has G %g and a mass of %g",
-			s->frame->number, G, mass[0]);
+	p->started = 0;
+	p->map = nb_require_memory(s->frame, nb_alloc(all->of.n, sizeof *p->map));
+	p->failed = nb_require_memory(s->frame, nb_alloc_zero(all->of.n, sizeof *p->failed));
+	for (size_t k = 0; k < all->of.n; k++) {
+		double mass[NB_WHFAST_MOST];
+		const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
+		if (nb_whfast_begin(&p->map[k], n, mass, all->G, order_of[s->opt.corrector_number], s->opt.lazy))
+			nb_die(NB_EXIT_FAILED,
+				"'--integrator whfast' needs G > 0 and a first body with a mass, and %s %" PRIu64
+				" has G %g and a mass of %g",
+				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number,
+				all->G, mass[0]);
+	}
 	if (!nb_step_plan(s, &dt, &exact))
 		dt = s->opt.dt; /* no step; 0: it has none */
 	if (dt != 0) {
@@ -160,45 +219,56 @@ void nb_step_whfast_begin(struct step *s)
 	}
 }
 
-/* The frame gets the state, and the force in it. */
-static void look(struct step *s, uint64_t begun)
-{
-	double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
-	if (nb_whfast_store(&s->planets.map, x, v))
-		fail(s, s->planets.map.failed, begun);
-	nb_step_few_show(s, x, v, s->planets.map.h);
-	add_state(s);
-}
-
 static void warn_of_encounter(struct step *s, uint64_t begun)
 {
-	const struct nb_whfast *map = &s->planets.map;
-	if (s->planets.met || !(map->closest * map->h * map->h > CLOSE))
+	double closest = 0;
+	for (size_t k = 0; k < s->systems.of.n; k++)
+		closest = s->systems.stopped[k] ? closest : fmax(closest, s->planets.map[k].closest);
+	if (s->planets.met || !(closest * s->planets.h * s->planets.h > CLOSE))
 		return;
 	s->planets.met = 1;
 	nb_step_progress_clear(&s->progress);
 	nb_warn("planets come closer to each other in steps %" PRIu64 " to %" PRIu64
 		" than steps of %g can follow (want --integrator trace or ias15)",
-		begun, s->clock.step, fabs(map->h));
+		begun, s->clock.step, fabs(s->planets.h));
+}
+
+/* Makes steps, and gives the frame the state after them and the force in it. */
+static void make_steps(struct step *s, uint64_t made, double since)
+{
+	const struct systems *all = &s->systems;
+	struct planets *p = &s->planets;
+	const uint64_t begun = s->clock.step + 1 - made;
+#pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
+	for (size_t k = 0; k < all->of.n; k++) {
+		double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
+		if (all->stopped[k])
+			continue;
+		p->failed[k] = nb_whfast_steps(&p->map[k], made) || nb_whfast_store(&p->map[k], x, v);
+		if (p->failed[k])
+			continue;
+		nb_step_system_scatter(all, k, x, all->x);
+		nb_step_system_scatter(all, k, v, all->v);
+	}
+	lose_failed(s, begun, since);
+	warn_of_encounter(s, begun);
+	nb_step_few_show(s, p->h);
+	add_state(s);
 }
 
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact)
 {
-	const uint64_t begun = s->clock.step + 1;
+	const double begun = s->clock.now.time;
 	uint64_t made = 0;
-	if (!s->planets.started || !is_step(s, s->planets.map.h, *dt))
+	if (!s->planets.started || !is_step(s, s->planets.h, *dt))
 		start(s, *dt);
 	for (double next, ends;; *dt = next, *exact = ends) {
-		s->clock.now = isfinite(*exact) ? (struct moment){.time = *exact} : nb_step_later(s->clock.now, *dt);
-		s->clock.step++;
+		nb_step_pass(s, *dt, *exact);
 		made++;
 		if (made == most || isfinite(*exact) || !nb_step_plan(s, &next, &ends) ||
-			!is_step(s, s->planets.map.h, next))
+			!is_step(s, s->planets.h, next))
 			break;
 	}
-	if (nb_whfast_steps(&s->planets.map, made))
-		fail(s, s->planets.map.failed, begun);
-	warn_of_encounter(s, begun);
-	look(s, begun);
+	make_steps(s, made, begun);
 	return made;
 }

@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# nb-step of frames with many systems: each moves as if it were alone, and ends alone.
+
+load helper
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	for k in 0 1 2 3; do
+		nb-gen orbits "m=1; m=1e-3 a=$((k + 1)) e=0.$k; m=1e-4 a=$((2 * k + 4)) M=4$k" | nb-calc "id += 10 * $k" >s$k.nb
+	done
+	nb-gen orbits 'm=1' | nb-calc 'id = 90' >s4.nb
+	nb-merge --systems s?.nb | nb-select --sort 'id % 10' --no-history >many.nb
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# Bodies of a stream's last frame, in the order of ids.
+bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id --fields id,pos,vel | nb-convert --to csv | grep '^[0-9]'; }
+
+@test "each system has the bytes that it has alone, with any threads and in any order, folded or not" {
+	for how in '-k 60 -d 0.05' '-k 60 -d 0.05 --integrator whfast --corrector 3' '--until 3 --integrator ias15' '-k 60 -d 0.05 --integrator trace'; do
+		read -ra run <<<"nb-step --no-history $how --every-time 0.5"
+		"${run[@]}" nb-force many.nb >run.nb
+		bodies <run.nb >all
+		equals "$(grep -c . all)" 13
+		"${run[@]}" -j 3 nb-force many.nb | cmp - run.nb
+		NB_FOLD=off "${run[@]}" nb-force many.nb | cmp - run.nb
+		nb-select --sort system many.nb | nb-calc 'system = 9 - system' | "${run[@]}" nb-force | bodies | cmp - all
+		for k in 0 2 4; do
+			nb-select --where "system == $k" --fields id,mass,pos,vel many.nb | "${run[@]}" nb-force | bodies >alone
+			bodies "system == $k" <run.nb | cmp - alone
+		done
+	done
+}
+
+@test "frames that are written change no byte of those behind them, and a run goes on from any of them" {
+	for how in '' '--integrator whfast --corrector 3'; do
+		read -ra run <<<"nb-step --no-history -d 0.05 $how"
+		"${run[@]}" -k 80 --every 40 nb-force many.nb >two.nb
+		nb-select --no-history --frames last two.nb >last.nb
+		"${run[@]}" -k 80 --every 0 nb-force many.nb | cmp - last.nb
+		nb-select --no-history --frames 1 two.nb | "${run[@]}" -k 40 --every 0 nb-force | cmp - last.nb
+	done
+}
+
+@test "a system whose bodies collide ends alone, says when, and stays as it is" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n200,0.5,0.5,0,0,0,0,0\n201,0.5,-0.5,0,0,0,0,0\n' | nb-convert --from csv >fall.nb
+	nb-merge --systems fall.nb many.nb >with.nb
+	nb-step --integrator ias15 --until 3 --every-time 1 nb-force many.nb | bodies >want
+	nb-step --integrator ias15 --until 3 --every-time 1 nb-force with.nb >run.nb 2>said
+	bodies 'id < 200' <run.nb | cmp - want
+	[ "$(grep -c 'system 0 ends alone at the time 1.1107.*: bodies co' said)" -eq 1 ]
+	equals "$(nb-select --frames last run.nb | mutate show stopped | sort | uniq -c | tr -s ' \n' ' ')" ' 13 0 2 1 '
+	close_to 1.1107207345395915 "$(nb-select --frames last --where 'stopped == 1' run.nb | mutate show system_time | head -n 1)" 1e-6
+	nb-select --time 2 run.nb | nb-step --integrator ias15 --until 3 --every-time 5 nb-force >on.nb 2>said
+	equals "$(cat said)" ''
+	cmp <(bodies 'stopped == 1' <on.nb) <(bodies 'stopped == 1' <run.nb)
+	cmp <(nb-select --frames last on.nb | mutate show system_time) <(nb-select --frames last run.nb | mutate show system_time)
+	# without a star, or on top of it
+	printf 'id,mass,x,y,z,vx,vy,vz\n200,0.5,0,0,0,0,0,0\n201,0.5,0,0,0,0,0,0\n' | nb-convert --from csv >hit.nb
+	nb-merge --systems hit.nb many.nb | nb-step --integrator whfast -d 0.05 -k 20 --every 0 nb-force 2>said | bodies 'id < 200' >got
+	grep -q 'system 0 ends alone at the time 0: the orbit of the body with id 201 cannot be followed' said
+	nb-step --integrator whfast -d 0.05 -k 20 --every 0 nb-force many.nb | bodies | cmp - got
+}
+
+@test "a system of two bodies in one place goes on with the leapfrog, and no other notices" {
+	printf 'id,mass,x,y,z,vx,vy,vz\n200,0.5,0,0,0,1,0,0\n201,0.5,0,0,0,0,0,0\n' | nb-convert --from csv >hit.nb
+	nb-merge --systems hit.nb many.nb | nb-step --no-history -d 0.05 -k 20 --every 0 nb-force >with.nb
+	nb-merge --systems hit.nb many.nb | NB_FOLD=off nb-step --no-history -d 0.05 -k 20 --every 0 nb-force | cmp - with.nb
+	nb-step -d 0.05 -k 20 --every 0 nb-force many.nb | bodies | cmp - <(bodies 'id < 200' <with.nb)
+}
+
+@test "frames without bodies or with systems of 16 and 17 bodies, and what is refused" {
+	for how in '-k 9 -d 0.1' '-k 9 -d 0.1 --integrator whfast' '-k 9 -d 0.1 --integrator trace' '--until 1 --integrator ias15'; do
+		read -ra run <<<"nb-step $how"
+		nb-select --where 'id < 0' many.nb | "${run[@]}" nb-force | nb-stats --check
+	done
+	nb-gen plummer -n 33 | nb-calc 'system = id < 17' >sizes.nb
+	nb-step -d 0.01 -k 5 -v 'nb-force -e 0.1' sizes.nb 2>said | nb-stats --check
+	run ! grep -q 'folded: steps of a few bodies' said
+	nb-select --where 'id > 0' sizes.nb | nb-step -d 0.01 -k 5 -v 'nb-force -e 0.1' 2>said | nb-stats --check
+	grep -q '^nb-step: folded: steps of a few bodies' said
+	fails_with 1 'system 1 of frame 0 has 17 bodies' 'nb-step --integrator whfast -d 0.1 nb-force sizes.nb'
+	fails_with 1 'make steps of their own, so that states are at given times (want --until without -k)' 'nb-step --integrator ias15 -k 3 nb-force many.nb'
+	fails_with 1 '(want --until and --every-time without --every)' 'nb-step --integrator ias15 --until 3 --every 3 nb-force many.nb'
+	fails_with 1 "option '--eta' does not keep the systems" 'nb-step --eta 0.1 "nb-force -e 0.1" many.nb'
+	fails_with 1 "option '--levels' does not keep the systems" 'nb-step -d 0.1 --eta 0.1 --levels 3 "nb-force -e 0.1" many.nb'
+	fails_with 1 "option '--collide' does not keep the systems" 'nb-calc "radius = 0.1" many.nb | nb-step -d 0.1 --collide bounce nb-force'
+}
