@@ -4,9 +4,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* The variables that this process was given, or has set: also during nb_environment_with. */
 char **nb_environment(void);
@@ -15,7 +13,5 @@ char **nb_environment(void);
  * may look up variables meanwhile, but not set any.  One such call at a time.  NB_ENOMEM, with the call not made. */
 NB_MUST_CHECK int nb_environment_with(const char *name, const char *value, void (*call)(void *), void *context);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

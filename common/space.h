@@ -6,6 +6,8 @@
 #ifndef NB_SPACE_H
 #define NB_SPACE_H
 
+#include "common/status.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,9 +32,7 @@ struct nb_space {
 
 extern const struct nb_space nb_space_host;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* What a device said when it failed the last call of this thread that it failed, "" if it only lacked memory: so that
  * a NULL of alloc, or of what is built on it, is not taken for want of memory where the device is lost. */
@@ -42,8 +42,6 @@ int nb_space_status(void);
 /* Notes it, cut to 255 bytes; "" or NULL for want of memory, and where the failure has been dealt with. */
 void nb_space_note_failure(const char *why);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 #endif

@@ -2,15 +2,22 @@
 #ifndef NB_STATUS_H
 #define NB_STATUS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #if defined(__GNUC__)
 #define NB_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define NB_MUST_CHECK
 #endif
+
+/* Around declarations of a header that C++, and so CUDA, reads too: functions have the names that C gives them. */
+#ifdef __cplusplus
+#define NB_C_BEGIN extern "C" {
+#define NB_C_END }
+#else
+#define NB_C_BEGIN
+#define NB_C_END
+#endif
+
+NB_C_BEGIN
 
 enum nb_status {
 	NB_OK = 0,
@@ -28,7 +35,5 @@ enum nb_status {
 /* A lower-case phrase without full stop, e.g. "out of memory". Never NULL. */
 const char *nb_status_text(int status);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

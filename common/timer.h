@@ -4,10 +4,6 @@
 
 #include <time.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 double nb_now(void);
 /* The same clock, some milliseconds late, for a fifth of the price. */
 double nb_now_roughly(void);
@@ -15,9 +11,5 @@ double nb_now_roughly(void);
 void nb_pause(double seconds);
 /* So many seconds from now, of CLOCK_MONOTONIC. */
 struct timespec nb_time_after(double seconds);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

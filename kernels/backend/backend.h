@@ -23,9 +23,7 @@
 #include "kernels/tree/tree.h"
 #include "kernels/walk/walk.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 struct nb_backend {
 	const char *name; /* "cpu", "cuda:0", "cuda:0,1" */
@@ -156,7 +154,5 @@ void nb_backend_offer(void);
 /* What went wrong in the last call that returned status, e.g. the device's own message. */
 const char *nb_backend_error(const struct nb_backend *backend, int status);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

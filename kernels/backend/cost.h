@@ -6,12 +6,11 @@
 #define NB_COST_H
 
 #include "common/cpu.h"
+#include "common/status.h"
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* Kinds of work, and the unit in which an amount is counted: cost.def. */
 enum nb_work {
@@ -48,7 +47,5 @@ double nb_cost_alpha(double alpha, double n);
 /* How often a pair counts that gives a potential, a jerk, or both besides an acceleration. */
 double nb_cost_outputs(int potential, int jerk);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -6,9 +6,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_DEVICES_MOST = 16 };
 
@@ -26,7 +24,5 @@ NB_MUST_CHECK int nb_device_list_read(const char *name, struct nb_device_list *l
 /* Whether two lists name the same devices in the same order; "all" is the same as "all" only. */
 int nb_device_list_equal(const struct nb_device_list *a, const struct nb_device_list *b);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -6,9 +6,9 @@
 #ifndef NB_MEMORY_H
 #define NB_MEMORY_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "common/status.h"
+
+NB_C_BEGIN
 
 /* What the rows of memory.def ask for. */
 enum nb_memory_trait {
@@ -76,7 +76,5 @@ double nb_memory_regions(double n, double bytes, int shared);
 /* Bytes that a process takes on a device whatever the number of bodies: the context, kernels, stacks of a walk. */
 double nb_memory_context(void);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

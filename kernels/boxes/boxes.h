@@ -10,9 +10,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_BOXES_MAX_LEVEL_2D = 12, NB_BOXES_MAX_LEVEL_3D = 8 };
 
@@ -36,9 +34,7 @@ NB_MUST_CHECK int nb_boxes_build_cuda(
 NB_MUST_CHECK int nb_boxes_check_cpu(const struct nb_boxes *boxes, size_t n, const char **wrong);
 NB_MUST_CHECK int nb_boxes_check_cuda(const struct nb_boxes *boxes, size_t n, const char **wrong);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 #include "kernels/boxes/neighbours.h"
 

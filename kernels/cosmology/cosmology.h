@@ -14,10 +14,6 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 struct nb_cosmology {
 	double H0;
 	double omega_m, omega_l, omega_r; /* densities today over the critical one: matter, dark energy, radiation */
@@ -51,8 +47,4 @@ struct nb_growth {
 	double D[NB_NGROWTH], f[NB_NGROWTH];
 };
 void nb_cosmology_growth(const struct nb_cosmology *c, double a, struct nb_growth *growth);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

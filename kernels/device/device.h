@@ -7,9 +7,7 @@
 #include "common/space.h"
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* This process needs devices 0 .. count - 1: those after them are not started, which takes 0.2 s for each.  Without any
  * such call all are, with INT_MAX too.  0: too late, as the driver has been started for fewer. */
@@ -41,7 +39,5 @@ const char *nb_cuda_error(int status);
 /* Waits until the device has finished all work, and returns what went wrong in it. */
 NB_MUST_CHECK int nb_cuda_finish(void);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

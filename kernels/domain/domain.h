@@ -19,9 +19,7 @@
 
 #include "kernels/walk/walk.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* The force: that of nb_sort_zorder, nb_build_tree, nb_force; one Plummer softening, no jerk. */
 struct nb_domain_law {
@@ -94,7 +92,5 @@ void nb_domain_use_devices(const struct nb_domain_device *by);
  * cannot go on. */
 NB_MUST_CHECK int nb_domain_serve(void);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -7,9 +7,7 @@
 #include "kernels/multipole/multipole.h"
 #include "kernels/tree/tree.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum {
 	/* Targets in a part of a walk.  No cell of so few bodies, nor any that may be a leaf or a group, is cut by the
@@ -132,7 +130,5 @@ struct nb_domain_device {
 	int (*force)(struct nb_domain *d, double *largest);
 };
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -14,10 +14,6 @@
 
 #include "kernels/gravity/gravity.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Where the sum is split.  The result does not depend on it, so one checks the other. */
 enum nb_ewald_split {
 	NB_EWALD_NEAREST, /* alpha 12, nearest images closer than 1/2, |k| <= 23: the faster for many bodies */
@@ -33,8 +29,4 @@ NB_MUST_CHECK int nb_ewald_cpu(const struct nb_gravity *g, double box, enum nb_e
 	const struct nb_gravity_points *points, struct nb_gravity_count *count);
 /* The longest softening length in a box: eps of Plummer's is at most L / 2, and so is the support of the spline. */
 double nb_ewald_longest_eps(double box, enum nb_softening softening);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -11,9 +11,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum nb_potential_kind {
 #define NB_POTENTIAL(id, name, keys, formula) NB_POTENTIAL_##id,
@@ -102,7 +100,5 @@ NB_MUST_CHECK int nb_external_add_cpu(const struct nb_external *external, const 
 /* The same on the current device, queued on its default stream. */
 NB_MUST_CHECK int nb_external_add_cuda(const struct nb_external *external, const struct nb_external_bodies *bodies);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

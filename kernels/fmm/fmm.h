@@ -18,9 +18,7 @@
 #include "kernels/gravity/gravity.h"
 #include "kernels/order/order.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_FMM_MAX_ORDER_2D = 12, NB_FMM_MAX_ORDER_3D = 8 };
 /* for errors of about 1e-4 */
@@ -55,7 +53,5 @@ NB_MUST_CHECK int nb_gravity_fmm_cuda(const struct nb_gravity *g, const struct n
 /* Multiply-adds of the M2L of one box that is not at the edge, for estimates. */
 double nb_fmm_terms(int dim, int order);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

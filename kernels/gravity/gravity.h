@@ -18,9 +18,7 @@
 #include "common/status.h"
 #include "kernels/boxes/boxes.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum nb_precision {
 	NB_F32,	  /* positions shifted to a local origin, then everything in f32 */
@@ -96,9 +94,7 @@ NB_MUST_CHECK int nb_gravity_near_cpu(
 NB_MUST_CHECK int nb_gravity_near_cuda(
 	const struct nb_gravity *g, const struct nb_boxes *boxes, struct nb_gravity_count *count);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 #include "kernels/gravity/kernels_cuda.h"
 #include "kernels/gravity/plan.h"

@@ -7,9 +7,7 @@
 
 #include "kernels/gravity/gravity.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum nb_direct_kernel {
 	NB_DIRECT_AUTO,	    /* the fastest: symmetric, with tiles by n, precision and what is wanted */
@@ -46,7 +44,5 @@ NB_MUST_CHECK int nb_gravity_near_cuda_with(const struct nb_gravity *g, const st
 const char *nb_direct_kernel_name(enum nb_direct_kernel kernel);
 const char *nb_near_kernel_name(enum nb_near_kernel kernel);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

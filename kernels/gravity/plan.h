@@ -5,9 +5,7 @@
 #include "kernels/gravity/gravity.h"
 #include "kernels/pair/pair.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* How pairs are softened, as the loops are compiled. */
 enum nb_pair_law {
@@ -60,7 +58,5 @@ void nb_gravity_free_replica(struct nb_gravity *g);
 /* All ranks call: what rank 0 reads of its bodies comes to the others.  Over after nb_ranks_wait_all. */
 void nb_gravity_replicate(const struct nb_gravity *g);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "kernels/gravity/gravity.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* Where the field is wanted, and what of it.  All arrays live where the backend computes. */
 struct nb_gravity_points {
@@ -37,7 +35,5 @@ NB_MUST_CHECK int nb_gravity_points_cpu(const struct nb_gravity *g, const struct
 /* The same on the current device.  Same bytes on every run.  Fewer than 2^32 bodies and points (NB_ELIMIT). */
 NB_MUST_CHECK int nb_gravity_points_cuda(const struct nb_gravity *g, const struct nb_gravity_points *points);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -15,9 +15,7 @@
 #include "common/status.h"
 #include "kernels/gravity/gravity.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 struct nb_groups_job {
 	size_t n;
@@ -125,7 +123,5 @@ struct nb_sphere {
 NB_MUST_CHECK int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, size_t ndensity,
 	const double *density, size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -7,9 +7,7 @@
 #include "kernels/groups/sum_internal.h"
 #include "kernels/tree/tree.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* Bodies of a leaf, at most, unless they are all in one place. */
 enum { NB_LINK_LEAF = 16 };
@@ -52,9 +50,7 @@ void nb_group_sets_free(struct nb_group_sets *sets);
 /* The groups in order, but for their members; place[k] = the place of set k, from 1 on.  NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_groups_place(const struct nb_group_sets *sets, uint32_t *place, struct nb_groups *groups);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 /* The least squared distance between a body of one box and one of the other. */
 static inline double nb_link_gap2(const struct nb_link_law *law, const double *a, const double *b)

@@ -18,10 +18,6 @@
 #include "common/status.h"
 #include "kernels/cosmology/cosmology.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- spectra ------------------------------------------------------------------------------------ */
 
 struct nb_lpt_table {
@@ -102,8 +98,4 @@ void nb_lpt_free(struct nb_lpt *lpt);
 double nb_lpt_displacement(const struct nb_lpt *lpt);
 /* Positions, in [0, box), or velocities (vel) of bodies [first, first + count): count x 3 numbers. */
 void nb_lpt_fill(const struct nb_lpt *lpt, int vel, uint64_t first, size_t count, double *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

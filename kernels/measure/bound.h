@@ -7,9 +7,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_BOUND_STEPS = 100 };
 
@@ -35,7 +33,5 @@ NB_MUST_CHECK int nb_bound_find_energies(size_t n, const double *mass, const dou
 	const double *pot, const double *acc, const struct nb_centre *near, const unsigned char *marked,
 	struct nb_bound_energies *energies);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

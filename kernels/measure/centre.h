@@ -6,9 +6,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* A point and its velocity. */
 struct nb_centre {
@@ -33,7 +31,5 @@ enum { NB_DENSITY_CENTRE_FEW = 32, NB_DENSITY_CENTRE_REACH = 6 };
 NB_MUST_CHECK int nb_density_centre(
 	size_t n, const double *mass, const double *pos, const double *vel, struct nb_centre *centre);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -19,9 +19,7 @@
 #include "kernels/measure/profile.h"
 #include "kernels/measure/shape.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 struct nb_moments {
 	double mass;	    /* sum m */
@@ -85,7 +83,5 @@ struct nb_difference {
 NB_MUST_CHECK int nb_difference_cpu(size_t n, size_t ncomp, const double *a, const uint32_t *row_a, const double *b,
 	const uint32_t *row_b, struct nb_difference *difference);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -4,9 +4,7 @@
 
 #include "kernels/measure/measure.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* The sums of a chunk of bodies: m, m x, m v^2, m v, m x * v; and the largest v^2. */
 enum {
@@ -63,7 +61,5 @@ size_t nb_chunk_of_mass(double target, size_t nchunk, const double *inside);
 enum { NB_DENSITY_NEIGHBOURS = 6 };
 NB_MUST_CHECK int nb_densities(size_t n, const uint32_t *row, const double *mass, const double *pos, double *density);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -7,9 +7,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_NFW_FEW = 100 };
 
@@ -27,7 +25,5 @@ struct nb_nfw {
 NB_MUST_CHECK int nb_nfw_fit(size_t n, const double *mass, const double *pos, const double centre[3], double inner,
 	double outer, struct nb_nfw *fit);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -6,9 +6,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* Of the orbit of a body about another one.  Angles are in radians, about the plane of x and y, from x. */
 struct nb_orbit {
@@ -36,7 +34,5 @@ void nb_orbits_jacobi(
 void nb_orbits(size_t n, const double *mass, const double *pos, const double *vel, size_t about, double G,
 	struct nb_orbit *orbit);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

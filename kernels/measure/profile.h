@@ -9,9 +9,7 @@
 #include "common/status.h"
 #include "kernels/measure/centre.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_PROFILE_BINS = 100000 };
 
@@ -58,7 +56,5 @@ void nb_profile_edges_linear(double lo, double hi, size_t nbin, double *edge);
  * none. Edges in between are distances of bodies.  As nb_lagrangian_radii_cpu. */
 NB_MUST_CHECK int nb_profile_edges_equal(const struct nb_profile *of, double lo, double hi, size_t nbin, double *edge);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

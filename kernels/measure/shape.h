@@ -8,9 +8,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 struct nb_shape {
 	double b_over_a, c_over_a; /* of the semi-axes a >= b >= c; c_over_a NaN in 2-D */
@@ -32,7 +30,5 @@ enum { NB_SHAPE_STEPS = 200, NB_SHAPE_FEW = 10 };
 NB_MUST_CHECK int nb_shape_of(size_t n, const double *mass, const double *pos, const double centre[3], int dim,
 	double inner, double outer, int reduced, struct nb_shape *shape);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -36,10 +36,6 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A body of the model orbits: on an orbit about the centre of mass of those before it, or about one of them. */
 enum { NB_ELEMENTS_MOST = 64 /* bodies */ };
 struct nb_elements {
@@ -169,8 +165,4 @@ NB_MUST_CHECK int nb_model_fill(
  *   ring: 0 central body, 1 ring
  *   disk, merger: 0 disk, 1 bulge, 2 halo; 3, 4, 5 those of the second galaxy */
 void nb_model_species(const struct nb_model *model, uint64_t first, size_t count, uint8_t *out);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

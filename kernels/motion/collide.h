@@ -51,9 +51,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_COLLIDE_MOST = 100, NB_COLLIDE_LOSSY = 50 };
 #define NB_COLLIDE_RESTING 1e-3
@@ -108,7 +106,5 @@ NB_MUST_CHECK int nb_collide_cpu(const struct nb_collide *c, struct nb_collide_c
 /* The oracle: the same bytes by looking at all pairs for every contact, O(n^2 (1 + contacts)). */
 NB_MUST_CHECK int nb_collide_ref(const struct nb_collide *c, struct nb_collide_count *count);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -11,9 +11,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* Corrects pos and vel at the end of a step dt, which are those that a Taylor step (step.h) or the last correction has
  * left, by how much the force there, acc and jerk, differs from acc_was + ahead jerk_was and jerk_was.  With acc_was
@@ -73,7 +71,5 @@ double nb_hermite_binary_scale(
 /* The derivative of its logarithm with respect to time at the beginning of the step, if it goes with r^(3/2). */
 double nb_hermite_binary_rate(const struct nb_hermite *b, size_t i, size_t j);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -4,11 +4,11 @@
 #ifndef NB_MOTION_PLACE_H
 #define NB_MOTION_PLACE_H
 
+#include "common/status.h"
+
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* x += d, n vectors */
 void nb_translate_cpu(size_t n, double *x, const double d[3]);
@@ -21,7 +21,5 @@ void nb_scale_cpu(size_t count, double *x, double factor);
  * axis points to (Rodrigues' formula).  Exact for multiples of 90 degrees about x, y and z. */
 void nb_rotation(const double axis[3], double degrees, double matrix[9]);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

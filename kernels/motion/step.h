@@ -12,9 +12,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* vel += acc dt */
 NB_MUST_CHECK int nb_kick_cpu(size_t n, double *vel, const double *acc, double dt);
@@ -43,7 +41,5 @@ NB_MUST_CHECK int nb_largest_acc_cuda(size_t n, const double *acc, double *large
 /* Queued: *square, in the device's memory, becomes the square of that. */
 NB_MUST_CHECK int nb_largest_square_cuda(size_t n, const double *acc, double *square);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

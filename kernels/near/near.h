@@ -13,9 +13,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum {
 	NB_NEAR_MOST = 128, /* neighbours of a body */
@@ -74,9 +72,7 @@ struct nb_within {
 /* As nb_near_nearest_cpu; NB_EINVAL: radius.  O(n log n) and the bodies on the surfaces of the spheres. */
 NB_MUST_CHECK int nb_near_within_cpu(const struct nb_near_bodies *bodies, const struct nb_within *within);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 #include "kernels/near/pairs.h"
 

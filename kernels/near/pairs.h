@@ -2,9 +2,9 @@
 #ifndef NB_NEAR_PAIRS_H
 #define NB_NEAR_PAIRS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "common/status.h"
+
+NB_C_BEGIN
 
 enum { NB_PAIR_BINS = 1000, NB_PAIR_PARTS = 1000 };
 
@@ -26,7 +26,5 @@ struct nb_pair_bins {
 NB_MUST_CHECK int nb_near_pairs_cpu(const struct nb_near_bodies *a, const struct nb_near_bodies *b,
 	const struct nb_pair_bins *bins, uint64_t *count);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -11,9 +11,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_MORTON_BITS_2D = 31, NB_MORTON_BITS_3D = 21 };
 
@@ -101,9 +99,7 @@ NB_MUST_CHECK int nb_ids_match(
 NB_MUST_CHECK int nb_ids_common(size_t na, const uint64_t *id_a, size_t nb, const uint64_t *id_b, uint32_t *row_a,
 	uint32_t *row_b, size_t *count);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 #include "kernels/order/deep.h"
 #include "kernels/order/id.h"

@@ -4,9 +4,7 @@
 
 #include "kernels/papers/papers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* p, q, unroll */
 NB_MUST_CHECK int nb_paper_gems3(const struct nb_paper_job *job, struct nb_gravity_count *count);
@@ -38,7 +36,5 @@ NB_MUST_CHECK int nb_paper_gangavarapu_tree_cuda(const struct nb_paper_job *job,
 NB_MUST_CHECK int nb_paper_xu_pairs_global_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
 NB_MUST_CHECK int nb_paper_xu_pairs_cuda(const struct nb_paper_job *job, struct nb_gravity_count *count);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -17,9 +17,7 @@
 
 #include "kernels/gravity/gravity.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_PAPER_PARAMETERS = 3, NB_PAPER_CHOICES = 8 };
 
@@ -127,7 +125,5 @@ struct nb_xu_step {
  * NB_EINVAL (a mass or radius is negative or not finite), with the positions as they were. */
 NB_MUST_CHECK int nb_xu_collide(const struct nb_xu_step *step, uint64_t *contacts);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -8,9 +8,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum {
 	NB_PAPER_DEPTH = 48, /* a cell this deep is not divided, so that coincident bodies end somewhere */
@@ -42,7 +40,5 @@ static inline int nb_paper_leaf(const struct nb_paper_node *node)
 	return node->body != NB_PAPER_NONE;
 }
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -18,9 +18,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum { NB_SPLAT_MAX_CHANNEL = 4, NB_SPLAT_MAX_SIZE = 16384 };
 
@@ -216,7 +214,5 @@ NB_MUST_CHECK int nb_exposure_limit(
 NB_MUST_CHECK int nb_exposure_speeds_cpu(size_t n, const double *vel, double *slow, double *fast);
 NB_MUST_CHECK int nb_exposure_speeds_cuda(size_t n, const double *vel, double *slow, double *fast);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -8,9 +8,7 @@
 #include "common/hd.h"
 #include "kernels/picture/picture.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* ---- what is shown (scene.c) ---------------------------------------------------------------------- */
 
@@ -33,9 +31,7 @@ void nb_speeds_of(double low, double high, double *slow, double *fast);
 /* count: bodies on pixels with light; 0: least and most mean nothing. */
 void nb_range_of(size_t count, double least, double most, enum nb_stretch stretch, float *lo, float *hi);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 
 /* What is no species is drawn as species 0, and never hidden. */
 static NB_HD unsigned nb_species_of(double species)

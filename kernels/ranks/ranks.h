@@ -22,9 +22,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum nb_ranks_job { NB_RANKS_END, NB_RANKS_DIRECT, NB_RANKS_TREE, NB_RANKS_DOMAIN };
 
@@ -87,7 +85,5 @@ void nb_ranks_leave(void);
 /* Ends all ranks with this exit status.  Returns where a process is alone. */
 void nb_ranks_abort(int status);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

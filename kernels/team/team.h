@@ -10,9 +10,7 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* The numbers of all devices, at most `most` of them, into id.  NB_ENODEV where there is none; why (size bytes) then
  * says what the runtime said. */
@@ -35,7 +33,5 @@ const char *nb_team_name(void);
  * memory of arrays at most and the way of copies.  NB_EINVAL if there is no such member. */
 NB_MUST_CHECK int nb_team_report(int k, char *line, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

@@ -8,9 +8,7 @@
 #include "common/status.h"
 #include "kernels/order/order.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 enum {
 	/* A tree has no more levels below its root: each halves the edge of a cell, from 2^1024 to 2^-1074, but where a
@@ -91,7 +89,5 @@ NB_MUST_CHECK int nb_tree_check_cpu(
 NB_MUST_CHECK int nb_tree_check_cuda(
 	const struct nb_tree *tree, size_t n, const double *pos, const double *mass, const char **wrong);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif
