@@ -1,7 +1,6 @@
 /* What nb.h adds to the functions of the room that it declares once more: objects whose insides nobody sees. */
 #include "formats/stream/nb.h"
 
-#include "common/mem.h"
 #include "formats/stream/stream.h"
 
 #include <stdio.h>

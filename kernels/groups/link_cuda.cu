@@ -22,7 +22,6 @@
  *
  * Launch: blocks of 256 threads.  25 to 30 bytes of memory for each body.  Sets as by Jaiganesh &
  * Burtscher 2018, HPDC '18, 92. */
-#include <float.h>
 #include <math.h>
 
 #include <type_traits>

@@ -6,7 +6,6 @@
  * sort      CUB's radix sort ("onesweep": Adinets & Merrill 2022, arXiv:2206.01784), stable, 8 bits a
  *           pass; of many keys the leading bits only, and each short run of the same leading bits by insertion.
  * permute, scatter   A thread per word of the row, words as large as the row size and both addresses allow. */
-#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -23,7 +23,6 @@
  *
  * As in Karras 2012 (High Performance Graphics, p. 33) each node is found alone; keys as in Warren & Salmon
  * 1993 (Supercomputing '93, p. 12). */
-#include <math.h>
 #include <string.h>
 
 #include "kernels/device/device.cuh"

@@ -1,7 +1,6 @@
 #include "tools/filter/source.h"
 
 #include "common/named.h"
-#include "tools/filter/files.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 
 #include "tools/filter/kick.h"
 #include "tools/filter/require.h"
-#include "tools/filter/stale.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 
 #include "common/mem.h"
 #include "common/timer.h"
-#include "tools/filter/choose.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/filter/views.h"

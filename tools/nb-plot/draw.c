@@ -2,7 +2,6 @@
 #include "tools/nb-plot/plot.h"
 
 #include "common/mem.h"
-#include "common/parse.h"
 #include "formats/image/image.h"
 #include "tools/filter/require.h"
 

@@ -5,7 +5,6 @@
 #include "common/parse.h"
 #include "tools/filter/require.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

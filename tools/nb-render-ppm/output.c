@@ -1,7 +1,6 @@
 /* nb-render-ppm: where pictures go: one after the other to standard output, each to a file of its own, or to ffmpeg,
  * which makes a film. */
 #include "common/child.h"
-#include "common/descriptor.h"
 #include "common/mem.h"
 #include "tools/filter/files.h"
 #include "tools/nb-render-ppm/render.h"

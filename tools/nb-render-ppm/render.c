@@ -1,8 +1,6 @@
 /* nb-render-ppm: each frame of a particle stream as a picture; all together a movie. */
 #include "tools/nb-render-ppm/render.h"
 
-#include <string.h>
-
 static const struct nb_option options[] = {
 	{'H', "height", NB_INT(struct render, height), .min = 2, .max = NB_SPLAT_MAX_SIZE, .arg = "PIXELS",
 		.fallback = "720", .help = "height of the pictures, an even number"},

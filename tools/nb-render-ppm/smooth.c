@@ -1,7 +1,6 @@
 /* nb-render-ppm: how wide to spread bodies.  Each species that has many is smoothed over its own neighbours: of one
  * that is sparse and heavy every body would stand out as a speckle if those of a dense one narrowed it. */
 #include "common/mem.h"
-#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <math.h>

@@ -1,6 +1,4 @@
 /* nb-render-ppm: what is said of bodies that cannot be seen. */
-#include "common/mem.h"
-#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 
 #include "common/nearest.h"
 
-#include "tools/filter/require.h"
 #include "tools/filter/stale.h"
 
 #include <inttypes.h>

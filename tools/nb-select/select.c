@@ -1,9 +1,6 @@
 /* nb-select: frames, bodies and columns of a particle stream. */
 #include "tools/nb-select/select.h"
 
-#include "tools/filter/kick.h"
-#include "tools/filter/require.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "tools/nb-view/shot.h"
 
 #include "formats/image/image.h"
-#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>

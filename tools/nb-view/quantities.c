@@ -1,11 +1,9 @@
 /* What a system amounts to: energies and radii, as nb-stats measures them. */
-#include "common/mem.h"
 #include "tools/filter/report.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 #include "tools/nb-view/view.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Bodies for which a direct sum takes no time, and those that the first picture waits for. */

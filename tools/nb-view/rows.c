@@ -1,5 +1,4 @@
 /* Which bodies are shown, and what to do when something fails with them. */
-#include "common/mem.h"
 #include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-view/shot.h"

@@ -2,7 +2,6 @@
 #include "tools/nb-view/view.h"
 
 #include "common/decimal.h"
-#include "common/printable.h"
 #include "formats/image/image.h"
 
 #include <errno.h>

@@ -9,8 +9,6 @@
 #include "formats/exchange/gadget-hdf5/read.h"
 #include "formats/exchange/subset.h"
 
-#include "common/mem.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
 #include "formats/exchange/output.h"
 #include "formats/exchange/wire.h"
 
-#include "common/mem.h"
-
 #include <ctype.h>
 #include <float.h>
 #include <inttypes.h>

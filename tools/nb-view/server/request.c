@@ -1,7 +1,6 @@
 /* Requests: who may ask, and for what. */
 #include "tools/nb-view/server/server.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
