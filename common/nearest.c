@@ -50,12 +50,11 @@ static const char *const classes[] = {
 };
 enum { NCLASS = sizeof classes / sizeof *classes };
 
-/* Whether a list of words with blanks has this one. */
-static int has(const char *list, const char *word)
+int nb_has_word(const char *list, const char *word)
 {
 	const size_t length = strlen(word);
-	for (const char *at = list; length && (at = strstr(at, word)) != NULL; at += length)
-		if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+	for (const char *at = list; length && at && (at = strstr(at, word)) != NULL; at += length)
+		if ((at == list || strchr(", ", at[-1])) && strchr(", ", at[length]))
 			return 1;
 	return 0;
 }
@@ -73,7 +72,7 @@ int nb_synonym(const char *word, size_t k, char to[NB_NEAREST_WORD])
 	char lower[NB_NEAREST_WORD];
 	copy_lower(lower, word, strlen(word));
 	for (int c = 0; c < NCLASS; c++) {
-		if (!has(classes[c], lower))
+		if (!nb_has_word(classes[c], lower))
 			continue;
 		for (const char *at = classes[c]; *at; at += strspn(at, " ")) {
 			const size_t length = strcspn(at, " ");
@@ -111,7 +110,7 @@ static int distance(const char *a, const char *b)
 static int are_synonyms(const char *a, const char *b)
 {
 	for (int c = 0; c < NCLASS; c++)
-		if (has(classes[c], a) && has(classes[c], b))
+		if (nb_has_word(classes[c], a) && nb_has_word(classes[c], b))
 			return 1;
 	return 0;
 }

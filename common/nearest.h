@@ -22,5 +22,8 @@ void nb_nearest_offer(struct nb_nearest *nearest, const char *word, size_t lengt
 struct nb_nearest nb_nearest_in(const char *word, size_t length, const char *list, const char *dividers);
 /* A word that means the same as this one, number k from 0, into to; 0: there is none. */
 int nb_synonym(const char *word, size_t k, char to[NB_NEAREST_WORD]);
+/* Whether a list of words with blanks or commas between them has this one; no list has none, and none the empty word.
+ */
+int nb_has_word(const char *list, const char *word);
 
 #endif

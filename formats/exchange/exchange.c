@@ -3,6 +3,7 @@
 #include "formats/exchange/exchange.h"
 
 #include "common/named.h"
+#include "common/nearest.h"
 #include "formats/exchange/bytes.h"
 #include "formats/exchange/output.h"
 #include "formats/exchange/subset.h"
@@ -43,16 +44,6 @@ const struct nb_format *nb_format_number(size_t k)
 	return NULL;
 }
 
-/* Whether a list of words with blanks between them has this one. */
-static int has_word(const char *list, const char *word)
-{
-	const size_t length = strlen(word);
-	for (const char *at = list; length && at && (at = strstr(at, word)) != NULL; at += length)
-		if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-			return 1;
-	return 0;
-}
-
 const struct nb_format *nb_format_named(const char *word, int read)
 {
 	const struct nb_format *format, *other = NULL;
@@ -61,7 +52,7 @@ const struct nb_format *nb_format_named(const char *word, int read)
 			continue;
 		if (strcmp(format->name, word) == 0)
 			return format;
-		if (!other && has_word(format->suffixes, word))
+		if (!other && nb_has_word(format->suffixes, word))
 			other = format;
 	}
 	return other;
@@ -72,7 +63,7 @@ const struct nb_format *nb_format_of_suffix(const char *path)
 	const struct nb_format *format;
 	const char *dot = strrchr(path, '.');
 	for (size_t k = 0; dot && (format = nb_format_number(k)) != NULL; k++)
-		if (format->frame && has_word(format->suffixes, dot + 1))
+		if (format->frame && nb_has_word(format->suffixes, dot + 1))
 			return format;
 	return NULL;
 }

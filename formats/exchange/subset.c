@@ -62,13 +62,6 @@ int nb_subset_needs(const struct nb_subset *subset, const char *name)
 
 /* ---- of a frame that has all bodies --------------------------------------------------------------- */
 
-static int gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)
-{
-	for (size_t i = 0; i < n; i++)
-		memcpy((char *)to + i * rowsize, (const char *)from + row[i] * rowsize, rowsize);
-	return NB_OK;
-}
-
 static void drop_derived(struct nb_frame *frame)
 {
 	for (size_t c = frame->ncolumn; c-- > 0;)
@@ -115,7 +108,7 @@ int nb_subset_apply(
 	if (left < n && !subset->keep_derived)
 		drop_derived(frame);
 	if (left < n)
-		status = nb_frame_gather(frame, NB_PARTICLE, left, row, &nb_space_host, gather);
+		status = nb_frame_gather(frame, NB_PARTICLE, left, row, &nb_space_host, nb_gather_host);
 	nb_free(row);
 	return status;
 }

@@ -85,7 +85,7 @@ uint32_t nb_wire_u32(const void *from, int big)
 	return big ? __builtin_bswap32(u) : u;
 }
 
-static uint64_t u64_of(const void *from, int big)
+uint64_t nb_wire_u64(const void *from, int big)
 {
 	uint64_t u;
 	memcpy(&u, from, sizeof u);
@@ -94,7 +94,7 @@ static uint64_t u64_of(const void *from, int big)
 
 double nb_wire_f64(const void *from, int big)
 {
-	const uint64_t u = u64_of(from, big);
+	const uint64_t u = nb_wire_u64(from, big);
 	double x;
 	memcpy(&x, &u, sizeof x);
 	return x;
@@ -120,35 +120,33 @@ void nb_wire_widen(size_t count, const void *from, int big, double *to)
 		widen(count, from, 0, to);
 }
 
+void nb_wire_widen_u32(size_t count, const void *from, int big, uint64_t *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t u;
+		memcpy(&u, (const unsigned char *)from + sizeof u * i, sizeof u);
+		to[i] = big ? __builtin_bswap32(u) : u;
+	}
+}
+
+#define SWAP(bits)                                                                \
+	for (size_t i = 0; i < count; i++) {                                      \
+		uint##bits##_t u;                                                 \
+		memcpy(&u, (const unsigned char *)from + sizeof u * i, sizeof u); \
+		u = __builtin_bswap##bits(u);                                     \
+		memcpy((unsigned char *)to + sizeof u * i, &u, sizeof u);         \
+	}
+
 void nb_wire_order(size_t count, size_t size, const void *from, int big, void *to)
 {
-	const unsigned char *in = from;
-	unsigned char *out = to;
-	if (!big || size == 1) {
+	if (!big || size == 1)
 		memcpy(to, from, count * size);
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint16_t u2;
-		uint32_t u4;
-		uint64_t u8;
-		switch (size) {
-		case 2:
-			memcpy(&u2, in + 2 * i, 2);
-			u2 = __builtin_bswap16(u2);
-			memcpy(out + 2 * i, &u2, 2);
-			break;
-		case 4:
-			memcpy(&u4, in + 4 * i, 4);
-			u4 = __builtin_bswap32(u4);
-			memcpy(out + 4 * i, &u4, 4);
-			break;
-		default:
-			memcpy(&u8, in + 8 * i, 8);
-			u8 = __builtin_bswap64(u8);
-			memcpy(out + 8 * i, &u8, 8);
-		}
-	}
+	else if (size == 2)
+		SWAP(16)
+	else if (size == 4)
+		SWAP(32)
+	else
+		SWAP(64)
 }
 
 /* From here on rounding gives infinity. */

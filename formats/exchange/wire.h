@@ -24,9 +24,11 @@ NB_MUST_CHECK int nb_wire_need(struct nb_import *in, uint64_t n, const char *wha
 /* ---- numbers of either byte order, at any address ------------------------------------------------ */
 
 uint32_t nb_wire_u32(const void *from, int big);
+uint64_t nb_wire_u64(const void *from, int big);
 double nb_wire_f64(const void *from, int big);
-/* count floats as doubles */
+/* count floats as doubles, and whole numbers of 4 bytes as those of 8 */
 void nb_wire_widen(size_t count, const void *from, int big, double *to);
+void nb_wire_widen_u32(size_t count, const void *from, int big, uint64_t *to);
 /* count numbers of 1, 2, 4 or 8 bytes into little-endian ones */
 void nb_wire_order(size_t count, size_t size, const void *from, int big, void *to);
 /* The first of them that is finite, but becomes infinite as a float; count: none does. */

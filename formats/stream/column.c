@@ -363,6 +363,13 @@ size_t nb_column_first_bad(struct nb_column *column, unsigned what)
 	return first / column->ncomp;
 }
 
+int nb_gather_host(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)
+{
+	for (size_t k = 0; k < n; k++)
+		memcpy((char *)to + k * rowsize, (const char *)from + row[k] * rowsize, rowsize);
+	return NB_OK;
+}
+
 int nb_frame_gather(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row,
 	const struct nb_space *space, nb_gather *gather)
 {

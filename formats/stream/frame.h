@@ -96,6 +96,7 @@ void nb_frame_drop_table(struct nb_frame *frame, enum nb_table table); /* its co
  * rows that the table has.  row and the work are in that space; gather is the permutation of the backend that computes
  * there (nb_permute_cpu).  Returns 0, NB_ENOMEM, or what gather returns. */
 typedef int nb_gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to);
+nb_gather nb_gather_host; /* in host memory, by one thread */
 NB_MUST_CHECK int nb_frame_gather(struct nb_frame *frame, enum nb_table table, size_t n, const uint32_t *row,
 	const struct nb_space *space, nb_gather *gather);
 /* The node and box tables, and the attributes that describe them and the keys' cube. */

@@ -158,18 +158,11 @@ void *nb_frame_make(
 		&nb_space_host, NB_WIRE);
 }
 
-static int gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)
-{
-	for (size_t k = 0; k < n; k++)
-		memcpy((char *)to + k * rowsize, (const char *)from + row[k] * rowsize, rowsize);
-	return NB_OK;
-}
-
 int nb_frame_select(struct nb_frame *frame, size_t n, const uint32_t *row)
 {
 	for (size_t k = 0; k < n; k++)
 		if (row[k] >= frame->rows[NB_PARTICLE])
 			return NB_EINVAL;
 	nb_frame_drop_order(frame);
-	return nb_frame_gather(frame, NB_PARTICLE, n, row, &nb_space_host, gather);
+	return nb_frame_gather(frame, NB_PARTICLE, n, row, &nb_space_host, nb_gather_host);
 }

@@ -56,18 +56,9 @@ static int parse_species(const char *text, struct nb_subset *part)
 	return 0;
 }
 
-static int has_word(const char *list, const char *word)
-{
-	const size_t length = strlen(word);
-	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
-		if (strncmp(list, word, length) == 0 && (list[length] == ',' || !list[length]))
-			return 1;
-	return 0;
-}
-
 static int wants(void *context, const char *name)
 {
-	return has_word(((const struct convert *)context)->fields, name);
+	return nb_has_word(((const struct convert *)context)->fields, name);
 }
 
 void nb_convert_parse_part(struct convert *opt)

@@ -200,11 +200,6 @@ static int fail(struct amuse_reader *reader, const char *path, const char *what)
 	return nb_h5_fail(&reader->file, "dataset '%.200s' %s", path, what);
 }
 
-static int out_of_memory(struct amuse_reader *reader)
-{
-	return nb_h5_fail(&reader->file, "out of memory");
-}
-
 static void leave_out(struct amuse_reader *reader, const char *path)
 {
 	const size_t used = strlen(reader->in->warning);
@@ -215,7 +210,7 @@ static void leave_out(struct amuse_reader *reader, const char *path)
 static int no_column(struct amuse_reader *reader, const struct nb_frame *frame)
 {
 	return frame->ncolumn < NB_MAX_COLUMNS
-		       ? out_of_memory(reader)
+		       ? nb_h5_no_memory(&reader->file)
 		       : nb_h5_fail(
 				 &reader->file, "more than %d columns (choose some with '--fields')", NB_MAX_COLUMNS);
 }
@@ -293,7 +288,7 @@ static int read_vector(
 	double *to = nb_column_write(nb_frame_add_field(frame, vector->field, NULL, 0), &nb_space_host, NB_WIRE),
 	       *block = nb_alloc(BLOCK, sizeof *block);
 	if (!to || !block)
-		status = out_of_memory(reader);
+		status = nb_h5_no_memory(&reader->file);
 	for (uint64_t at = 0; !status && at < set->n; at += BLOCK)
 		for (uint32_t k = 0; !status && k < info->ncomp; k++) {
 			const uint64_t part = set->n - at < BLOCK ? set->n - at : BLOCK;
@@ -362,7 +357,7 @@ static int read_ids(struct amuse_reader *reader, const struct set *set, struct n
 		return NB_OK;
 	uint64_t *id = nb_column_write(nb_frame_add_field(frame, NB_ID, NULL, 0), &nb_space_host, NB_WIRE);
 	if (!id)
-		return out_of_memory(reader);
+		return nb_h5_no_memory(&reader->file);
 	if (item && (item->rank != 1 || item->dim[0] != set->n))
 		return fail(reader, path, "has not a number for each particle");
 	if (item)
@@ -403,18 +398,18 @@ static int read_names(
 	struct nb_name *name = nb_alloc(set->n, sizeof *name);
 	size_t n = 0;
 	int status = raw && text && name && (id || set->n == 0) ? nb_h5_read_texts(&reader->file, item, raw)
-								: out_of_memory(reader);
+								: nb_h5_no_memory(&reader->file);
 	for (uint64_t i = 0; !status && i < set->n; i++) {
 		to_utf8((unsigned char *)raw + i * size, item->size, text + i * size);
 		if (text[i * size])
 			name[n++] = (struct nb_name){id[i], text + i * size};
 	}
 	if (!status && !(all = nb_names_text(n, name)))
-		status = out_of_memory(reader);
+		status = nb_h5_no_memory(&reader->file);
 	if (!status && strlen(all) > NB_MAX_ATTRIBUTE_BYTES / 2)
 		leave_out(reader, item->path);
 	else if (!status && *all && nb_frame_set_attribute(frame, "names", all))
-		status = out_of_memory(reader);
+		status = nb_h5_no_memory(&reader->file);
 	nb_free_all(raw, text, name, all);
 	return status;
 }
@@ -474,7 +469,7 @@ static int set_attributes(struct amuse_reader *reader, const struct set *set, st
 		status = nb_frame_set_attribute_f64(frame, "G", set->system == SI ? G_SI : 1);
 	if (!status && set->system == SI)
 		status = nb_frame_set_attribute(frame, "units", "SI");
-	return status ? out_of_memory(reader) : NB_OK;
+	return status ? nb_h5_no_memory(&reader->file) : NB_OK;
 }
 
 /* The next set of particles: 1, 0 if there is none, -1 after an error. */

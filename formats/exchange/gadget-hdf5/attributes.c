@@ -22,7 +22,7 @@ static int take_own(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame
 		return NB_EINVAL;
 	const uint64_t lines = item->dim[0];
 	char *text = nb_alloc(lines + 1, item->size + 1);
-	int status = text ? nb_h5_read_texts(&reader->file, item, text) : nb_h5_fail(&reader->file, "out of memory");
+	int status = text ? nb_h5_read_texts(&reader->file, item, text) : nb_h5_no_memory(&reader->file);
 	for (uint64_t k = 0; !status && k < lines; k++) {
 		char *line = text + k * (item->size + 1), *value = strchr(line, '=');
 		if (!value)
@@ -33,7 +33,7 @@ static int take_own(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame
 			continue;
 		if (strcmp(line, "history") == 0 ? nb_frame_add_attribute(frame, line, value + 1)
 						 : nb_frame_set_attribute(frame, line, value + 1))
-			status = nb_h5_fail(&reader->file, "out of memory");
+			status = nb_h5_no_memory(&reader->file);
 	}
 	nb_free(text);
 	return status;
@@ -184,7 +184,7 @@ static int take_units(struct nb_gadget_hdf5_reader *reader, struct nb_frame *fra
 			"converted",
 			reader->file.name, scale);
 	return nb_frame_set_attribute_f64(frame, "G", G) || nb_frame_set_attribute(frame, "units", text)
-		       ? nb_h5_fail(&reader->file, "out of memory")
+		       ? nb_h5_no_memory(&reader->file)
 		       : NB_OK;
 }
 
@@ -232,7 +232,7 @@ int nb_gadget_hdf5_universe(struct nb_gadget_hdf5_reader *reader, struct nb_fram
 			"%s is cosmological: positions are comoving, at a scale factor of %g, and velocities are made "
 			"peculiar",
 			reader->file.name, a);
-	return status ? nb_h5_fail(&reader->file, "out of memory") : NB_OK;
+	return status ? nb_h5_no_memory(&reader->file) : NB_OK;
 }
 
 double nb_gadget_hdf5_softening(const struct nb_h5_reader *file, unsigned type)
@@ -266,6 +266,6 @@ int nb_gadget_hdf5_attributes(struct nb_gadget_hdf5_reader *reader, struct nb_fr
 	if ((!own && nb_frame_set_attribute(frame, "dim", "3")) || (is_header_new && take_header(reader, frame, own)) ||
 		(!own && take_parameters(reader, frame)) ||
 		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")))
-		return nb_h5_fail(&reader->file, "out of memory");
+		return nb_h5_no_memory(&reader->file);
 	return own ? NB_OK : take_units(reader, frame);
 }

@@ -2,6 +2,8 @@
 #include "formats/exchange/gadget-hdf5/read.h"
 #include "formats/exchange/subset.h"
 
+#include "common/nearest.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,25 +12,11 @@
 
 enum { TYPES = NB_GADGET_HDF5_TYPES, PATH = NB_GADGET_HDF5_PATH, TEXT = 1 << 16 };
 
-static int out_of_memory(struct nb_gadget_hdf5_reader *reader)
-{
-	return nb_h5_fail(&reader->file, "out of memory");
-}
-
-static int has_word(const char *list, const char *word)
-{
-	const size_t length = strlen(word);
-	for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
-		if ((at == list || at[-1] == ' ') && strchr(", ", at[length]))
-			return 1;
-	return 0;
-}
-
 void nb_gadget_hdf5_note(char *list, const char *path, const char *reason)
 {
 	static const char more[] = ", ...";
 	const size_t used = strlen(list), size = NB_GADGET_HDF5_LIST - sizeof more;
-	if (has_word(list, path) || used >= size)
+	if (nb_has_word(list, path) || used >= size)
 		return;
 	const int n = snprintf(list + used, size - used + 1, "%s%s%s%s%s", used ? ", " : "", path, reason ? " (" : "",
 		reason ? reason : "", reason ? ")" : "");
@@ -140,7 +128,7 @@ static int merge_columns(struct nb_gadget_hdf5_reader *reader, const struct nb_f
 		} else if (same)
 			nb_gadget_hdf5_widen(same, set->dtype);
 		else if (!nb_gadget_hdf5_add(&reader->column, &column))
-			return out_of_memory(reader);
+			return nb_h5_no_memory(&reader->file);
 	}
 	/* what others cannot be without is not made up for them */
 	struct nb_gadget_hdf5_columns *columns = &reader->column;
@@ -164,7 +152,7 @@ static int plan_fill(struct nb_gadget_hdf5_reader *reader, enum nb_field field, 
 	const struct nb_field_info *info = &nb_field_info[field];
 	struct nb_gadget_hdf5_column column = {.ncomp = info->ncomp};
 	if (!nb_subset_needs(&reader->in->subset, info->name) || nb_gadget_hdf5_find(&reader->column, info->name, 0) ||
-		has_word(reader->partial, info->name))
+		nb_has_word(reader->partial, info->name))
 		return NB_OK;
 	if (some && !is_complete(reader, info->name)) {
 		nb_gadget_hdf5_note(reader->partial, info->name, NULL);
@@ -172,7 +160,7 @@ static int plan_fill(struct nb_gadget_hdf5_reader *reader, enum nb_field field, 
 	}
 	strcpy(column.name, info->name);
 	strcpy(column.dtype, info->dtype);
-	return nb_gadget_hdf5_add(&reader->column, &column) ? NB_OK : out_of_memory(reader);
+	return nb_gadget_hdf5_add(&reader->column, &column) ? NB_OK : nb_h5_no_memory(&reader->file);
 }
 
 /* Where it stands: standard columns first, in their order, or as nb has written them. */
@@ -296,7 +284,7 @@ int nb_gadget_hdf5_make(struct nb_gadget_hdf5_reader *reader, struct nb_frame *f
 							   (uint32_t)plan->ncomp, plan->unit, 0);
 		unsigned char *data = nb_column_write(column, &nb_space_host, NB_WIRE);
 		if (!data)
-			return out_of_memory(reader);
+			return nb_h5_no_memory(&reader->file);
 		const int numbered = column->field == NB_ID && !plan->read;
 		if (numbered)
 			number_bodies(reader, (uint64_t *)(void *)data);

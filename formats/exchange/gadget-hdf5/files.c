@@ -14,11 +14,6 @@
 
 enum { MOST_KEPT = 64 };
 
-static int out_of_memory(struct nb_gadget_hdf5_reader *reader)
-{
-	return nb_h5_fail(&reader->file, "out of memory");
-}
-
 /* NAME.3.hdf5 is file 3 of several: what is before and behind the number. */
 static int split_name(struct nb_gadget_hdf5_reader *reader)
 {
@@ -39,7 +34,7 @@ static int split_name(struct nb_gadget_hdf5_reader *reader)
 			reader->nfile);
 	reader->stem = strndup(path, (size_t)(dot - path));
 	reader->extension = strdup(dot + 1 + strspn(dot + 1, "0123456789"));
-	return reader->stem && reader->extension ? NB_OK : out_of_memory(reader);
+	return reader->stem && reader->extension ? NB_OK : nb_h5_no_memory(&reader->file);
 }
 
 static char *name_of(const struct nb_gadget_hdf5_reader *reader, unsigned k)
@@ -103,7 +98,7 @@ int nb_gadget_hdf5_find_files(struct nb_gadget_hdf5_reader *reader)
 		missing |= !(kept[k].name = name_of(reader, k));
 	reader->kept = kept;
 	if (missing)
-		return out_of_memory(reader);
+		return nb_h5_no_memory(&reader->file);
 	/* the one that was given is there */
 	for (unsigned k = 0; k < n && reader->present; k++)
 		if (strcmp(kept[k].name, reader->in->path) == 0) {
@@ -129,7 +124,7 @@ int nb_gadget_hdf5_open_file(struct nb_gadget_hdf5_reader *reader, unsigned k)
 	}
 	struct nb_gadget_hdf5_file file = {.name = name_of(reader, k)};
 	if (!file.name)
-		return out_of_memory(reader);
+		return nb_h5_no_memory(&reader->file);
 	open_named(reader, &file);
 	reader->name = file.name;
 	reader->file = file.h5;
@@ -165,7 +160,7 @@ static int read_rows(struct nb_h5_reader *file, const struct nb_gadget_hdf5_rows
 		return nb_h5_read(file, rows->item, rows->first, rows->count, dtype, rows->to);
 	const uint64_t at_once = step < SPAN ? SPAN / step : 1;
 	unsigned char *span = nb_alloc((at_once - 1) * (step < SPAN ? step : 0) + 1, column->rowsize);
-	int status = span ? NB_OK : nb_h5_fail(file, "out of memory");
+	int status = span ? NB_OK : nb_h5_no_memory(file);
 	for (uint64_t k = 0; !status && k < rows->count; k += at_once) {
 		const uint64_t n = rows->count - k < at_once ? rows->count - k : at_once;
 		status = nb_h5_read(file, rows->item, rows->first + k * step, (n - 1) * step + 1, dtype, span);
@@ -183,7 +178,7 @@ int nb_gadget_hdf5_plan_rows(struct nb_gadget_hdf5_reader *reader, const struct 
 		return read_rows(&reader->file, rows);
 	struct nb_gadget_hdf5_rows *own = malloc(sizeof *own);
 	if (!own)
-		return out_of_memory(reader);
+		return nb_h5_no_memory(&reader->file);
 	struct nb_gadget_hdf5_file *file = &reader->kept[reader->present - 1];
 	*own = *rows;
 	own->next = NULL;

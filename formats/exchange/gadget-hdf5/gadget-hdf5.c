@@ -17,11 +17,6 @@
 
 enum { TYPES = NB_GADGET_HDF5_TYPES, MOST_FILES = 1 << 16, PATH = NB_GADGET_HDF5_PATH };
 
-static int out_of_memory(struct nb_gadget_hdf5_reader *reader)
-{
-	return nb_h5_fail(&reader->file, "out of memory");
-}
-
 /* What is wrong with a type is told if it turns out to be wanted. */
 static void put_off(struct nb_gadget_hdf5_reader *reader, unsigned type)
 {
@@ -192,7 +187,7 @@ static int plan_dataset(struct nb_gadget_hdf5_reader *reader, const struct nb_h5
 	if (columns == NB_MAX_COLUMNS)
 		return nb_h5_fail(&reader->file, "type %u has more than %d datasets (choose some with '--fields')",
 			type, NB_MAX_COLUMNS);
-	return nb_gadget_hdf5_add(&reader->set, &plan) ? NB_OK : out_of_memory(reader);
+	return nb_gadget_hdf5_add(&reader->set, &plan) ? NB_OK : nb_h5_no_memory(&reader->file);
 }
 
 static int check_places(
@@ -363,7 +358,7 @@ static int read_dataset(struct nb_gadget_hdf5_reader *reader, struct nb_frame *f
 	set->file = reader->present;
 	unsigned char *to = nb_column_update(column, &nb_space_host, NB_WIRE);
 	if (!to)
-		return out_of_memory(reader);
+		return nb_h5_no_memory(&reader->file);
 	const struct nb_gadget_hdf5_rows rows = {
 		item, first, step, count, column, to + reader->row[type] * column->rowsize, NULL};
 	return nb_gadget_hdf5_plan_rows(reader, &rows);

@@ -78,7 +78,7 @@ static int take_count(struct nb_gadget_reader *reader, uint32_t *count)
 	const unsigned char *from = nb_gadget_need(reader, 4);
 	if (!from)
 		return NB_EINVAL;
-	*count = nb_gadget_u32(from, reader->swap);
+	*count = nb_wire_u32(from, reader->swap);
 	nb_bytes_pass(reader->bytes, 4);
 	return NB_OK;
 }
@@ -120,7 +120,7 @@ int nb_gadget_next_block(struct nb_gadget_reader *reader)
 		const unsigned char *from = nb_gadget_need(reader, 16);
 		if (!from)
 			return -1;
-		if (nb_gadget_u32(from, reader->swap) != 8 || nb_gadget_u32(from + 12, reader->swap) != 8) {
+		if (nb_wire_u32(from, reader->swap) != 8 || nb_wire_u32(from + 12, reader->swap) != 8) {
 			nb_gadget_fail(reader, "no label of 8 bytes is before it");
 			return -1;
 		}
@@ -155,11 +155,11 @@ static unsigned types_of(uint32_t length)
 
 static int recognises(const unsigned char *head, size_t n, int swap)
 {
-	const uint32_t count = n >= 8 ? nb_gadget_u32(head, swap) : 0;
+	const uint32_t count = n >= 8 ? nb_wire_u32(head, swap) : 0;
 	if (count == NB_GADGET_HEADER)
-		return n < NB_GADGET_HEADER + 8 || nb_gadget_u32(head + NB_GADGET_HEADER + 4, swap) == count;
+		return n < NB_GADGET_HEADER + 8 || nb_wire_u32(head + NB_GADGET_HEADER + 4, swap) == count;
 	if (types_of(count))
-		return n >= count + 8 && nb_gadget_u32(head + count + 4, swap) == count;
+		return n >= count + 8 && nb_wire_u32(head + count + 4, swap) == count;
 	return count == 8 && memcmp(head + 4, "HEAD", 4) == 0;
 }
 
@@ -174,24 +174,24 @@ static int parse_header(struct nb_gadget_reader *reader, const unsigned char *fr
 {
 	struct nb_gadget_header *head = &reader->head;
 	const int swap = reader->swap;
-	*head = (struct nb_gadget_header){.time = nb_gadget_f64(from + NB_GADGET_TIME, swap)};
+	*head = (struct nb_gadget_header){.time = nb_wire_f64(from + NB_GADGET_TIME, swap)};
 	memcpy(head->raw, from, NB_GADGET_HEADER);
 	for (int t = 0; t < NB_NTYPE; t++) {
-		const uint32_t n = nb_gadget_u32(from + NB_GADGET_N + 4 * t, swap);
+		const uint32_t n = nb_wire_u32(from + NB_GADGET_N + 4 * t, swap);
 		if (n > INT32_MAX)
 			return nb_gadget_fail(reader, "the header counts %" PRId32 " bodies of type %d", (int32_t)n, t);
 		head->n[t] = n;
 		head->rows += n;
-		head->mass[t] = nb_gadget_f64(from + NB_GADGET_MASS + 8 * t, swap);
+		head->mass[t] = nb_wire_f64(from + NB_GADGET_MASS + 8 * t, swap);
 		if ((!isfinite(head->mass[t]) || head->mass[t] < 0) && nb_subset_needs(&reader->in->subset, "mass") &&
 			nb_subset_species(&reader->in->subset, (unsigned)t))
 			return nb_gadget_fail(reader, "the header has mass %g for type %d", head->mass[t], t);
-		head->total[t] = nb_gadget_u32(from + NB_GADGET_TOTAL + 4 * t, swap) |
-				 (uint64_t)nb_gadget_u32(from + NB_GADGET_TOTAL_HIGH + 4 * t, swap) << 32;
+		head->total[t] = nb_wire_u32(from + NB_GADGET_TOTAL + 4 * t, swap) |
+				 (uint64_t)nb_wire_u32(from + NB_GADGET_TOTAL_HIGH + 4 * t, swap) << 32;
 	}
 	if (!isfinite(head->time))
 		return nb_gadget_fail(reader, "the header has time %g", head->time);
-	const uint32_t files = nb_gadget_u32(from + NB_GADGET_FILES, swap);
+	const uint32_t files = nb_wire_u32(from + NB_GADGET_FILES, swap);
 	if (files > MOST_FILES)
 		return nb_gadget_fail(reader, "the header counts %" PRId32 " files", (int32_t)files);
 	head->files = files > 1 ? files : 1;
@@ -206,8 +206,7 @@ static int translate_header(
 	const unsigned char *mass = from + 16 * (size_t)ntype, *time = mass + 8 * (size_t)ntype;
 	memset(to, 0, NB_GADGET_HEADER);
 	for (unsigned t = 0; t < ntype; t++) {
-		const uint64_t n = nb_gadget_u64(from + 8 * t, swap),
-			       total = nb_gadget_u64(from + 8 * (ntype + t), swap);
+		const uint64_t n = nb_wire_u64(from + 8 * t, swap), total = nb_wire_u64(from + 8 * (ntype + t), swap);
 		if (n > INT32_MAX || (n && t >= NB_NTYPE))
 			return nb_gadget_fail(reader,
 				"the header counts %" PRIu64 " bodies of type %u (types are 0 to %d)", n, t,
@@ -240,19 +239,19 @@ static int read_header(struct nb_gadget_reader *reader)
 	if (there == 0)
 		return nb_gadget_fail(reader, "the file is empty");
 	reader->swap = recognises(from, there, 1);
-	reader->labels = there >= 8 && nb_gadget_u32(from, reader->swap) == 8;
+	reader->labels = there >= 8 && nb_wire_u32(from, reader->swap) == 8;
 	if (!recognises(from, there, reader->swap))
 		return nb_gadget_fail(
 			reader, "this is no GADGET snapshot (it begins with neither 256 nor a label HEAD)");
 	const size_t begin = reader->labels ? 16 : 0;
-	const uint32_t length = there < begin + 4 ? 0 : nb_gadget_u32(from + begin, reader->swap);
+	const uint32_t length = there < begin + 4 ? 0 : nb_wire_u32(from + begin, reader->swap);
 	const unsigned ntype = types_of(length);
 	const size_t end = begin + 8 + (ntype ? length : NB_GADGET_HEADER);
 	if (there < end)
 		return nb_gadget_fail(reader, "the file ends within the header, after %zu bytes", there);
-	if (reader->labels && nb_gadget_u32(from + 12, reader->swap) != 8)
+	if (reader->labels && nb_wire_u32(from + 12, reader->swap) != 8)
 		return nb_gadget_fail(reader, "8 does not stand behind the label of the header");
-	if ((!ntype && length != NB_GADGET_HEADER) || nb_gadget_u32(from + end - 4, reader->swap) != length)
+	if ((!ntype && length != NB_GADGET_HEADER) || nb_wire_u32(from + end - 4, reader->swap) != length)
 		return nb_gadget_fail(reader, "256 does not stand before and behind the header");
 	if (ntype && translate_header(reader, from + begin + 4, ntype, translated))
 		return NB_EINVAL;

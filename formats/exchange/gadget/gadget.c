@@ -76,9 +76,9 @@ static int add_attributes(struct nb_gadget_reader *reader, struct nb_frame *fram
 	for (size_t k = 0; k < nb_gadget_nattribute && !status; k++) {
 		const struct nb_gadget_attribute *a = &nb_gadget_attributes[k];
 		const unsigned char *from = head->raw + a->at;
-		const double x = a->kind == 'd'	  ? nb_gadget_f64(from, swap)
-				 : a->kind == 'f' ? (double)nb_gadget_f32(from, swap)
-						  : (double)(int32_t)nb_gadget_u32(from, swap);
+		double x = a->kind == 'd' ? nb_wire_f64(from, swap) : (int32_t)nb_wire_u32(from, swap);
+		if (a->kind == 'f')
+			nb_wire_widen(1, from, swap, &x);
 		if (strcmp(a->name, "omega0") == 0)
 			omega = x;
 		if (strcmp(a->name, "redshift") == 0)

@@ -13,9 +13,10 @@ static size_t look(struct nb_gadget_reader *reader, double *x)
 	const size_t all = reader->block_size / reader->width, most = (all < SAMPLE ? all : SAMPLE) * reader->width;
 	const unsigned char *from = nb_bytes_peek(reader->bytes, most, &there);
 	const size_t n = from ? there / reader->width : 0;
-	for (size_t i = 0; i < n; i++)
-		x[i] = reader->width == 4 ? (double)nb_gadget_f32(from + 4 * i, reader->swap)
-					  : nb_gadget_f64(from + 8 * i, reader->swap);
+	if (reader->width == 4)
+		nb_wire_widen(n, from, reader->swap, x);
+	else if (n)
+		nb_wire_order(n, sizeof *x, from, reader->swap, x);
 	return n;
 }
 
@@ -52,7 +53,7 @@ enum nb_gadget_number nb_gadget_guess(struct nb_gadget_reader *reader, struct nb
 	double x[SAMPLE];
 	const struct nb_gadget_header *head = &reader->head;
 	const unsigned masses = nb_gadget_with_masses(head->n, head->mass), bit = 1u << NB_GADGET_MASSES;
-	const int cooling = nb_gadget_u32(head->raw + NB_GADGET_COOLING, 0) != 0;
+	const int cooling = nb_wire_u32(head->raw + NB_GADGET_COOLING, 0) != 0;
 	const uint64_t numbers = reader->block_size / reader->width;
 	const size_t n = look(reader, x);
 	unsigned b = NB_GADGET_MASSES;

@@ -3,8 +3,8 @@
 #ifndef NB_EXCHANGE_GADGET_READ_H
 #define NB_EXCHANGE_GADGET_READ_H
 
-#include "formats/exchange/bytes.h"
 #include "formats/exchange/gadget/gadget.h"
+#include "formats/exchange/wire.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,38 +59,6 @@ struct nb_gadget_reader {
 	int done;
 	char guess[400]; /* what blocks without labels have been taken for */
 };
-
-/* ---- numbers, swapped or not -------------------------------------------------------------------- */
-
-static inline uint32_t nb_gadget_u32(const unsigned char *from, int swap)
-{
-	uint32_t x;
-	memcpy(&x, from, sizeof x);
-	return swap ? __builtin_bswap32(x) : x;
-}
-
-static inline uint64_t nb_gadget_u64(const unsigned char *from, int swap)
-{
-	uint64_t x;
-	memcpy(&x, from, sizeof x);
-	return swap ? __builtin_bswap64(x) : x;
-}
-
-static inline float nb_gadget_f32(const unsigned char *from, int swap)
-{
-	const uint32_t bits = nb_gadget_u32(from, swap);
-	float x;
-	memcpy(&x, &bits, sizeof x);
-	return x;
-}
-
-static inline double nb_gadget_f64(const unsigned char *from, int swap)
-{
-	const uint64_t bits = nb_gadget_u64(from, swap);
-	double x;
-	memcpy(&x, &bits, sizeof x);
-	return x;
-}
 
 /* Whether a mass in a block is that in the header: one of the two may have been rounded. */
 static inline int nb_gadget_same_mass(double in_block, double in_header)

@@ -13,35 +13,24 @@ enum { NEAR = 64 << 10, FIRST_ROOM = 1 << 16 };
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
-/* Each with swap as a constant, so that the loop has one case only. */
-#define EACH(type, size, of)                                              \
-	do {                                                              \
-		if (swap)                                                 \
-			for (size_t i = 0; i < n; i++)                    \
-				((type *)to)[i] = of(from + (size)*i, 1); \
-		else                                                      \
-			for (size_t i = 0; i < n; i++)                    \
-				((type *)to)[i] = of(from + (size)*i, 0); \
-	} while (0)
-
 static void take_f64_of_f32(const unsigned char *from, size_t n, int swap, void *to)
 {
-	EACH(double, 4, nb_gadget_f32);
+	nb_wire_widen(n, from, swap, to);
 }
 
 static void take_64(const unsigned char *from, size_t n, int swap, void *to)
 {
-	EACH(uint64_t, 8, nb_gadget_u64);
+	nb_wire_order(n, 8, from, swap, to);
 }
 
 static void take_u64_of_u32(const unsigned char *from, size_t n, int swap, void *to)
 {
-	EACH(uint64_t, 4, nb_gadget_u32);
+	nb_wire_widen_u32(n, from, swap, to);
 }
 
 static void take_32(const unsigned char *from, size_t n, int swap, void *to)
 {
-	EACH(uint32_t, 4, nb_gadget_u32);
+	nb_wire_order(n, 4, from, swap, to);
 }
 
 nb_gadget_take *nb_gadget_take_as(enum nb_field field, unsigned width)

@@ -71,6 +71,7 @@ struct nb_h5_reader {
 NB_MUST_CHECK int nb_h5_open(struct nb_h5_reader *reader, const char *path, struct nb_bytes *bytes, const char *name);
 void nb_h5_close(struct nb_h5_reader *reader);
 int nb_h5_fail(struct nb_h5_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int nb_h5_no_memory(struct nb_h5_reader *reader);
 
 /* NULL: there is none. */
 const struct nb_h5_item *nb_h5_find(const struct nb_h5_reader *reader, const char *path);

@@ -1,6 +1,8 @@
 /* The tree of an HDF5 file as bytes: attributes, groups, datasets and their chunks, the superblock. */
 #include "formats/exchange/hdf5/image.h"
 
+#include <stdio.h>
+
 enum {
 	TREE_K = 16, /* half of what a node of the tree of a group holds, */
 	CHUNKS = 64, /* and what one of the tree of chunks does, both as the library has them */
@@ -101,13 +103,17 @@ static void put_type(struct bytes *to, const char *dtype)
 	pad(to, 8);
 }
 
-static void put_space(struct bytes *to, unsigned rank, const uint64_t *size)
+/* grows: the largest sizes follow, of which that of the rows is none. */
+static void put_space(struct bytes *to, unsigned rank, const uint64_t *size, int grows)
 {
 	nb_h5_put_int(to, 1, 1);
 	nb_h5_put_int(to, rank, 1);
-	nb_h5_put_int(to, 0, 6);
+	nb_h5_put_int(to, (uint64_t)grows, 1);
+	nb_h5_put_int(to, 0, 5);
 	for (unsigned k = 0; k < rank; k++)
 		nb_h5_put_int(to, size[k], 8);
+	for (unsigned k = 0; grows && k < rank; k++)
+		nb_h5_put_int(to, k ? size[k] : UINT64_MAX, 8);
 }
 
 void nb_h5_attribute(struct nb_h5_file *file, struct nb_h5_node *node, const char *name, const char *dtype,
@@ -128,7 +134,7 @@ void nb_h5_attribute(struct nb_h5_file *file, struct nb_h5_node *node, const cha
 	put(to, name, length);
 	put(to, NULL, (8 - length % 8) % 8);
 	put(to, type.data, type.used);
-	put_space(to, count ? 1 : 0, &size);
+	put_space(to, count ? 1 : 0, &size, 0);
 	put(to, data, item_size(dtype) * (count ? count : 1));
 	end_message(to, begin);
 	node->nattribute++;
@@ -152,12 +158,9 @@ void nb_h5_attribute_int(struct nb_h5_file *file, struct nb_h5_node *node, const
 
 void nb_h5_attribute_text(struct nb_h5_file *file, struct nb_h5_node *node, const char *name, const char *text)
 {
-	char dtype[24] = "|S";
-	size_t n = strlen(text), digits = 2;
-	for (size_t power = 10000000; power; power /= 10)
-		if (n / power || digits > 2)
-			dtype[digits++] = (char)('0' + n / power % 10);
-	nb_h5_attribute(file, node, name, n ? dtype : "|S1", 0, n ? text : "");
+	char dtype[24];
+	snprintf(dtype, sizeof dtype, "|S%zu", *text ? strlen(text) : 1);
+	nb_h5_attribute(file, node, name, dtype, 0, text);
 }
 
 /* ---- objects in the file ------------------------------------------------------------------------ */
@@ -302,14 +305,7 @@ static void put_dataset(struct image *image, struct nb_h5_node *node)
 	const uint64_t tree = node->chunk ? put_chunk_tree(image, node) : 0;
 	const size_t begin = begin_object(image, node);
 	size_t m = message(to, SPACE);
-	nb_h5_put_int(to, 1, 1);
-	nb_h5_put_int(to, rank, 1);
-	nb_h5_put_int(to, node->chunk != 0, 1); /* with largest sizes: the rows of a chunked dataset have none */
-	nb_h5_put_int(to, 0, 5);
-	for (unsigned k = 0; k < rank; k++)
-		nb_h5_put_int(to, shape[k], 8);
-	for (unsigned k = 0; node->chunk && k < rank; k++)
-		nb_h5_put_int(to, k ? shape[k] : UINT64_MAX, 8);
+	put_space(to, rank, shape, node->chunk != 0);
 	end_message(to, m);
 	m = message(to, TYPE);
 	put_type(to, node->dtype);

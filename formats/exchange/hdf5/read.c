@@ -4,7 +4,7 @@
 #include "common/mapped.h"
 #include "common/mem.h"
 #include "common/named.h"
-#include "formats/exchange/bytes.h"
+#include "formats/exchange/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,11 @@ int nb_h5_fail(struct nb_h5_reader *reader, const char *format, ...)
 	vsnprintf(reader->error + n, sizeof reader->error - (size_t)n, format, ap);
 	va_end(ap);
 	return NB_EINVAL;
+}
+
+int nb_h5_no_memory(struct nb_h5_reader *reader)
+{
+	return nb_h5_fail(reader, "out of memory");
 }
 
 const char *nb_h5_lacks(void)
@@ -93,11 +98,6 @@ static int receive(struct nb_h5_reader *reader, void *to, uint64_t bytes)
 	return NB_OK;
 }
 
-static int out_of_memory(struct nb_h5_reader *reader)
-{
-	return nb_h5_fail(reader, "out of memory");
-}
-
 /* What it answers; what: NULL, or what it is about.  bytes: as many as there must be, or 0 and *data is made. */
 static int take_answer(struct nb_h5_reader *reader, const char *what, uint64_t bytes, void **data, uint64_t *got)
 {
@@ -115,7 +115,7 @@ static int take_answer(struct nb_h5_reader *reader, const char *what, uint64_t b
 	if (bytes ? head.bytes != bytes : head.bytes > MOST_LIST)
 		return nb_h5_fail(reader, "the HDF5 library gives %" PRIu64 " bytes", head.bytes);
 	if (!bytes && !(*data = malloc(head.bytes + 1)))
-		return out_of_memory(reader);
+		return nb_h5_no_memory(reader);
 	*got = head.bytes;
 	return receive(reader, *data, head.bytes);
 }
@@ -131,7 +131,7 @@ static int sort_list(struct nb_h5_reader *reader)
 {
 	reader->by_path = calloc(reader->nitem + 1, sizeof *reader->by_path);
 	if (!reader->by_path)
-		return out_of_memory(reader);
+		return nb_h5_no_memory(reader);
 	for (size_t k = 0; k < reader->nitem; k++)
 		reader->by_path[k] = &reader->item[k];
 	qsort(reader->by_path, reader->nitem, sizeof *reader->by_path, compare);
@@ -168,7 +168,7 @@ static int take_list(struct nb_h5_reader *reader)
 			item->text = record.text_bytes ? item->path + record.path_bytes : NULL;
 		}
 		if (!take && !(reader->item = calloc(n + 1, sizeof *reader->item)))
-			return out_of_memory(reader);
+			return nb_h5_no_memory(reader);
 	}
 	reader->nitem = n;
 	return sort_list(reader);
@@ -182,7 +182,7 @@ static int take_pipe(struct nb_h5_reader *reader, struct nb_bytes *bytes)
 	const int to = memfd_create("nb-hdf5", MFD_CLOEXEC);
 	int status = NB_OK;
 	if (!piece || to < 0)
-		status = out_of_memory(reader);
+		status = nb_h5_no_memory(reader);
 	while (!status) {
 		const ssize_t n = nb_bytes_read(bytes, piece, PIECE);
 		if (n < 0)
@@ -192,7 +192,7 @@ static int take_pipe(struct nb_h5_reader *reader, struct nb_bytes *bytes)
 		for (ssize_t at = 0; !status && at < n;) {
 			const ssize_t m = write(to, piece + at, (size_t)(n - at));
 			if (m < 0 && errno != EINTR)
-				status = out_of_memory(reader);
+				status = nb_h5_no_memory(reader);
 			at += m > 0 ? m : 0;
 		}
 		reader->size += (uint64_t)n;
@@ -395,29 +395,6 @@ static int read_by_library(struct nb_h5_reader *reader, const struct nb_h5_item 
 	return take_answer(reader, item->path, bytes, &to, &got);
 }
 
-#define SWAP(bits)                                                  \
-	static void swap##bits(size_t n, unsigned char *data)       \
-	{                                                           \
-		uint##bits##_t *x = (uint##bits##_t *)(void *)data; \
-		for (size_t i = 0; i < n; i++)                      \
-			x[i] = __builtin_bswap##bits(x[i]);         \
-	}
-SWAP(16)
-SWAP(32)
-SWAP(64)
-
-static void to_little(const struct nb_h5_item *item, size_t n, void *data)
-{
-	if (!item->big || item->kind == 'S')
-		return;
-	if (item->size == 2)
-		swap16(n, data);
-	if (item->size == 4)
-		swap32(n, data);
-	if (item->size == 8)
-		swap64(n, data);
-}
-
 /* Integers with a sign as <u8; the index of a negative one, or n. */
 #define UNSIGNED(bits)                                                         \
 	static size_t unsigned##bits(size_t n, const void *data, uint64_t *to) \
@@ -496,7 +473,7 @@ int nb_h5_read_texts(struct nb_h5_reader *reader, const struct nb_h5_item *item,
 	if (nb_h5_check(reader, item))
 		return NB_EINVAL;
 	char *buffer = nb_alloc(block, item->size);
-	int status = buffer ? NB_OK : out_of_memory(reader);
+	int status = buffer ? NB_OK : nb_h5_no_memory(reader);
 	for (uint64_t row = 0, some; !status && row < n; row += some) {
 		some = n - row < block ? n - row : block;
 		status = read_raw(reader, item, row, some, item->size, buffer);
@@ -520,7 +497,8 @@ static int read_block(struct nb_h5_reader *reader, const struct nb_h5_item *item
 		own[0] = '\0';
 	if (read_raw(reader, item, first, count, width * item->size, raw))
 		return NB_EINVAL;
-	to_little(item, n, raw);
+	if (item->big && item->size > 1 && item->kind != 'S')
+		nb_wire_order(n, item->size, raw, 1, raw);
 	if (buffer && strcmp(dtype, "<f8") == 0)
 		to_f64(item, own, n, raw, to);
 	if (buffer && strcmp(dtype, "<u8") == 0) {
@@ -539,7 +517,7 @@ static int read_blocks(struct nb_h5_reader *reader, const struct nb_h5_item *ite
 {
 	const uint64_t width = nb_h5_width(item), block = block_of(item, width * item->size, count);
 	unsigned char *buffer = same ? NULL : nb_alloc(block, width * item->size);
-	int status = same || buffer ? NB_OK : out_of_memory(reader);
+	int status = same || buffer ? NB_OK : nb_h5_no_memory(reader);
 	for (uint64_t row = 0; !status && row < count; row += block)
 		status = read_block(reader, item, first + row, count - row < block ? count - row : block, dtype, buffer,
 			to + row * width * nb_dtype_size(dtype));

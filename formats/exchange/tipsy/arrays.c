@@ -86,8 +86,7 @@ static int read_binary(struct nb_import *in, const struct array *array, struct n
 		if (!info || from_size == to_size)
 			nb_wire_order(part, from_size, from, array->big, to + done * to_size);
 		else if (array->is_whole)
-			for (size_t i = 0; i < part; i++)
-				((uint64_t *)to)[done + i] = nb_wire_u32(from + 4 * i, array->big);
+			nb_wire_widen_u32(part, from, array->big, (uint64_t *)to + done);
 		else
 			nb_wire_widen(part, from, array->big, (double *)to + done);
 		done += part;
@@ -298,13 +297,6 @@ static int move_columns(struct nb_frame *arrays, struct nb_frame *frame)
 	return status;
 }
 
-static int gather(size_t n, const uint32_t *row, size_t rowsize, const void *from, void *to)
-{
-	for (size_t i = 0; i < n; i++)
-		memcpy((char *)to + i * rowsize, (const char *)from + row[i] * rowsize, rowsize);
-	return NB_OK;
-}
-
 /* Of arrays of all bodies those of the frame, whose ids are their rows. */
 static int choose_rows(struct nb_frame *arrays, struct nb_frame *frame)
 {
@@ -315,7 +307,7 @@ static int choose_rows(struct nb_frame *arrays, struct nb_frame *frame)
 	for (size_t i = 0; i < n && !status; i++)
 		row[i] = (uint32_t)id[i];
 	if (!status)
-		status = nb_frame_gather(arrays, NB_PARTICLE, n, row, &nb_space_host, gather);
+		status = nb_frame_gather(arrays, NB_PARTICLE, n, row, &nb_space_host, nb_gather_host);
 	nb_free(row);
 	return status ? status : move_columns(arrays, frame);
 }
