@@ -271,7 +271,7 @@ $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
 $(SIMD_BUILD)/kernels/near/%.o: SIMD_LAST = -ffp-contract=off
 $(SIMD_BUILD)/kernels/mesh/paint_simd-%.o: SIMD_LAST = -ffp-contract=off
 $(SIMD_BUILD)/kernels/small/%.o: SIMD_LAST = -ffp-contract=off -Wno-psabi
-$(BUILD)/kernels/near/%.o: NVCC_LAST = -fmad=false
+$(BUILD)/kernels/near/%.o $(BUILD)/kernels/small/%.o: NVCC_LAST = -fmad=false
 
 $(BUILD)/%.o: %.cu
 	@mkdir -p $(@D)

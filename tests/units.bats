@@ -153,6 +153,8 @@ unit() {
 # bats test_tags=gpu
 @test "fields of potentials on the GPU" { unit field/device; }
 # bats test_tags=gpu
+@test "Wisdom and Holman's map for many systems on the GPU" { unit small/whfast_cuda; }
+# bats test_tags=gpu
 @test "neighbours on the GPU" { unit near/near_cuda; }
 # bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }

@@ -41,6 +41,7 @@ struct nb_whfast {
 	double inverse_mu[NB_WHFAST_MOST]; /* 0 where mu is */
 	double inner[NB_WHFAST_MOST];	   /* 1 / mu of what is within the orbit */
 	double gm[NB_WHFAST_MOST], star;   /* G m of the planet, and of body 0 */
+	double relativity;		   /* 6 G m_0 / c^2 */
 	double share[NB_WHFAST_MOST];	   /* m / (m_0 + .. + m) */
 };
 
@@ -49,6 +50,11 @@ struct nb_whfast {
  * NB_EUNSUPPORTED: more than NB_WHFAST_MOST bodies, a mass or G that is negative or not finite, G or the first mass
  * 0 with several bodies, or another order. */
 NB_MUST_CHECK int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector, int lazy);
+/* What the star does to planets by general relativity, for steps of states that are made later: the potential
+ * -3 (G m_0 / (c r))^2, whose orbits turn as they should by 6 pi G m_0 / (c^2 a (1 - e^2)) in a period (Nobili &
+ * Roxburgh 1986, IAU Symp. 114, 105), a part of K.  light: c > 0, or INFINITY for none of it, as after
+ * nb_whfast_begin. */
+void nb_whfast_relativity(struct nb_whfast *w, double light);
 /* The state of the map for steps h from these positions and velocities, n x 3 each. */
 NB_MUST_CHECK int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, double h);
 /* Positions and velocities at the time of the last step, n x 3 each, from a copy: the state stays as it is. */

@@ -1,85 +1,21 @@
-/* whfast_body.h - template of whfast_simd.c for vectors of LANES planets.
+/* whfast_body.h - template: the steps of whfast.h for a vector of LANES planets, on a processor (whfast_lanes_body.h)
+ * and on a device (whfast_cuda.cu).
  *
- * TURN(a, k): the vector a turned by k lanes; PAIRS(DO): DO(k) for 1 <= k < LANES / 2; UP(DO): for powers of two below
- * LANES.  Which sums are made, and in which order, follows from LANES alone. */
-#define PASTE2(name, lanes) name##_##lanes
-#define PASTE(name, lanes) PASTE2(name, lanes)
-#define F(name) PASTE(name, LANES)
-#define INLINE static inline __attribute__((always_inline))
-
-typedef double F(vec) __attribute__((vector_size(8 * LANES)));
-typedef int64_t F(mask) __attribute__((vector_size(8 * LANES)));
-#define V F(vec)
-#define M F(mask)
+ * V is such a vector, M a mask; TURN(a, k): the vector a turned by k lanes; PAIRS(DO): DO(k) for 1 <= k < LANES / 2;
+ * UP(DO): for powers of two below LANES; SOME(it): whether it is so in any of the systems that take a step together.
+ * F(choose), F(where), F(size), F(root), F(all), F(from) and F(move_rest) are those of the file that includes this.
+ * Which sums are made, and in which order, follows from LANES alone. */
 
 /* Constants of a system. */
 struct F(system) {
 	V mu, inverse_mu, inner, gm, share, star;
-	M outer; /* all lanes but the first */
-	M live;	 /* those that have a planet */
+	double relativity;
+	M live; /* lanes that have a planet */
 };
 
 struct F(planets) {
 	V q[3], v[3];
 };
-
-INLINE V F(load)(const double *from)
-{
-	V a;
-	memcpy(&a, from, sizeof a);
-	return a;
-}
-
-INLINE V F(choose)(M mask, V a, V b)
-{
-	return (V)((mask & (M)a) | (~mask & (M)b));
-}
-
-INLINE V F(where)(M mask, V a)
-{
-	return (V)(mask & (M)a);
-}
-
-INLINE V F(size)(V a)
-{
-	return F(choose)(a < 0, -a, a);
-}
-
-/* By parts that a register holds, where the compiler would take one lane after the other. */
-INLINE V F(root)(V a)
-{
-#if defined(NB_ISA_avx512) && LANES >= 8
-	__m512d part[LANES / 8];
-	memcpy(part, &a, sizeof a);
-	for (int k = 0; k < LANES / 8; k++)
-		part[k] = _mm512_sqrt_pd(part[k]);
-	memcpy(&a, part, sizeof a);
-#elif defined(NB_ISA_avx512) || defined(NB_ISA_avx2)
-	__m256d part[LANES / 4];
-	memcpy(part, &a, sizeof a);
-	for (int k = 0; k < LANES / 4; k++)
-		part[k] = _mm256_sqrt_pd(part[k]);
-	memcpy(&a, part, sizeof a);
-#else
-	for (int k = 0; k < LANES; k++)
-		a[k] = sqrt(a[k]);
-#endif
-	return a;
-}
-
-INLINE int F(all)(M mask)
-{
-#if defined(NB_ISA_avx512) && LANES == 8
-	return _mm512_movepi64_mask((__m512i)mask) == 0xff;
-#elif (defined(NB_ISA_avx512) || defined(NB_ISA_avx2)) && LANES == 4
-	return _mm256_movemask_pd((__m256d)mask) == 0xf;
-#else
-	int64_t each = -1;
-	for (int k = 0; k < LANES; k++)
-		each &= mask[k];
-	return each != 0;
-#endif
-}
 
 #if LANES > PART
 /* The same as below, with the parts in registers. */
@@ -135,11 +71,8 @@ INLINE V F(total)(V a)
 /* In each lane the sum of the lanes before it. */
 INLINE V F(before)(V a)
 {
-	M lane;
-	for (int k = 0; k < LANES; k++)
-		lane[k] = k;
-	a = F(where)(lane >= 1, TURN(a, LANES - 1));
-#define ADD(k) a = a + F(where)(lane >= (k), TURN(a, LANES - (k)));
+	a = F(where)(F(from)(1), TURN(a, LANES - 1));
+#define ADD(k) a = a + F(where)(F(from)(k), TURN(a, LANES - (k)));
 	UP(ADD)
 #undef ADD
 	return a;
@@ -223,8 +156,10 @@ INLINE void F(accelerate)(const V *q, const struct F(system) * c, V *a, V *close
 	for (int d = 0; d < 3; d++)
 		r[d] = q[d] + F(before)(c->share * q[d]);
 	const V r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-	const V at_r = F(where)(c->outer, 1 / (r2 * F(root)(r2)));
-	const V at_q = F(where)(c->outer, c->mu / (q2 * F(root)(q2)));
+	V at_r = F(where)(F(from)(1), 1 / (r2 * F(root)(r2)));
+	const V at_q = F(where)(F(from)(1), c->mu / (q2 * F(root)(q2)));
+	if (c->relativity != 0)
+		at_r += c->relativity / (r2 * r2);
 	for (int d = 0; d < 3; d++) {
 		const V b = r[d] * at_r;
 		pull[d] = c->star * F(total)(c->gm * b);
@@ -242,10 +177,10 @@ INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h,
 {
 	V a[3], q[3];
 	F(accelerate)(p->q, c, a, closest);
-	if (ahead != 0) {
+	if (SOME(ahead != 0)) {
 		for (int d = 0; d < 3; d++)
-			q[d] = p->q[d] + ahead * a[d];
-		F(accelerate)(q, c, a, closest);
+			q[d] = ahead != 0 ? p->q[d] + ahead * a[d] : p->q[d];
+		F(accelerate)(q, c, a, closest); /* where ahead is 0: the same once more */
 	}
 	for (int d = 0; d < 3; d++)
 		p->v[d] += h * a[d];
@@ -287,22 +222,7 @@ INLINE void F(stumpff)(V z, V *c2, V *c3)
 }
 
 /* What the fast way has not solved, lane by lane; returns the body that cannot be followed, or 0. */
-static __attribute__((noinline)) size_t F(move_rest)(
-	struct F(planets) * p, const struct F(system) * c, double h, M fine)
-{
-	for (int k = 0; k < LANES; k++) {
-		double q[3] = {p->q[0][k], p->q[1][k], p->q[2][k]}, v[3] = {p->v[0][k], p->v[1][k], p->v[2][k]};
-		if (fine[k])
-			continue;
-		if (nb_kepler_move(c->mu[k], h, q, v))
-			return (size_t)k + 1;
-		for (int d = 0; d < 3; d++) {
-			p->q[d][k] = q[d];
-			p->v[d][k] = v[d];
-		}
-	}
-	return 0;
-}
+REST size_t F(move_rest)(struct F(planets) * p, const struct F(system) * c, double h, M fine);
 
 /* Along the orbits, by universal variables as in kepler_cpu.c: a series as the first X, two steps of Halley's method,
  * and Taylor series over the second one, if that is small.  A lane in which it is not, or whose X is beyond the series
@@ -327,7 +247,7 @@ INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double
 		const V off = r * X + eta * g2 + zeta * g3 - h, slope = r + eta * g1 + zeta * g2;
 		const V bend = eta * g0 + zeta * g1;
 		by = -2 * off * slope / (2 * slope * slope - off * bend);
-		X += k == 0 ? by : (V){0};
+		X = k == 0 ? X + by : X;
 	}
 	fine &= F(size)(by) <= 1e-6 * F(size)(X);
 	g3 += by * (g2 + by * 0.5 * (g1 + by * (1.0 / 3) * g0));
@@ -355,48 +275,3 @@ INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double
 	return F(move_rest)(p, c, h, fine);
 }
 #endif
-
-static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
-{
-	struct F(planets) p;
-	const V star = w->star - (V){0};
-	V closest = {0};
-	struct F(system) c = {F(load)(w->mu), F(load)(w->inverse_mu), F(load)(w->inner), F(load)(w->gm),
-		F(load)(w->share), star, {0}, {0}};
-	size_t failed = 0;
-	for (int k = 0; k < LANES; k++) {
-		c.outer[k] = k > 0 ? -1 : 0;
-		c.live[k] = (size_t)k + 1 < w->n ? -1 : 0;
-	}
-	for (int d = 0; d < 3; d++) {
-		p.q[d] = F(load)(w->q[d]);
-		p.v[d] = F(load)(w->v[d]);
-	}
-	for (; times > 0 && !failed; times--) {
-		if (kick != 0)
-			F(kick)(&p, &c, kick, ahead, &closest);
-		failed = F(drift)(&p, &c, drift);
-		for (int d = 0; d < 3; d++)
-			w->centre[d] += w->drift[d] * drift;
-	}
-	for (int d = 0; d < 3; d++) {
-		memcpy(w->q[d], &p.q[d], sizeof p.q[d]);
-		memcpy(w->v[d], &p.v[d], sizeof p.v[d]);
-	}
-	for (int k = 0; k < LANES; k++)
-		w->closest = closest[k] > w->closest ? closest[k] : w->closest;
-	w->failed = failed;
-	return failed ? NB_EUNSUPPORTED : NB_OK;
-}
-
-#undef PASTE2
-#undef PASTE
-#undef F
-#undef INLINE
-#undef V
-#undef M
-#undef PAIR
-#undef LANES
-#undef TURN
-#undef PAIRS
-#undef UP

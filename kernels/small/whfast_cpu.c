@@ -71,6 +71,11 @@ int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G,
 	return NB_OK;
 }
 
+void nb_whfast_relativity(struct nb_whfast *w, double light)
+{
+	w->relativity = 6 * w->star / (light * light);
+}
+
 /* Lanes without a planet stand far beyond all others, where no planet comes close to them in a run, on a line that no
  * axis has; and so that squares of distances stay in the range of numbers, whatever those of the planets are. */
 static void fill_lanes(struct nb_whfast *w)

@@ -61,19 +61,19 @@
 #define TURN(a, k) ((F(vec))TURN4(a, k))
 #define PAIRS(DO) DO(1)
 #define UP(DO) DO(1) DO(2)
-#include "kernels/small/whfast_body.h"
+#include "kernels/small/whfast_lanes_body.h"
 
 #define LANES 8
 #define TURN(a, k) ((F(vec))TURN8(a, k))
 #define PAIRS(DO) DO(1) DO(2) DO(3)
 #define UP(DO) DO(1) DO(2) DO(4)
-#include "kernels/small/whfast_body.h"
+#include "kernels/small/whfast_lanes_body.h"
 
 #define LANES 16
 #define TURN(a, k) ((F(vec))TURN16(a, k))
 #define PAIRS(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define UP(DO) DO(1) DO(2) DO(4) DO(8)
-#include "kernels/small/whfast_body.h"
+#include "kernels/small/whfast_lanes_body.h"
 
 int NB_ISA(nb_whfast_run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
 {

@@ -1,5 +1,5 @@
 /* Wisdom and Holman's map: the plain one for every number of bodies; two bodies exactly, forth and back; what is saved
- * goes on; errors of first order in the masses vanish by correctors; what is refused. */
+ * goes on; errors of first order in the masses vanish by correctors; what is refused; orbits turn by relativity. */
 #include "kernels/small/small.h"
 #include "tests/unit/unit.h"
 
@@ -77,7 +77,7 @@ static void plain_drift(size_t n, struct plain *p, double h)
 	}
 }
 
-static void plain_kick(size_t n, struct plain *p, double h)
+static void plain_kick(size_t n, struct plain *p, double h, double light)
 {
 	double x[3 * MOST], a[3 * MOST] = {0}, b[MOST][3], all = mass[0];
 	from_jacobi(n, p->q, x);
@@ -88,6 +88,8 @@ static void plain_kick(size_t n, struct plain *p, double h)
 			const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 			for (size_t k = 0; k < 3 && j != i && i + j > 1; k++) /* all but that of bodies 0 and 1 */
 				a[3 * i + k] += mass[j] * d[k] / (r2 * sqrt(r2));
+			for (size_t k = 0; k < 3 && j != i && i * j == 0; k++) /* by the star, and on it */
+				a[3 * i + k] += mass[j] * d[k] * 6 * mass[0] / (light * light * r2 * r2);
 		}
 	to_jacobi(n, a, b);
 	for (size_t i = 1; i < n; i++) {
@@ -98,7 +100,7 @@ static void plain_kick(size_t n, struct plain *p, double h)
 	}
 }
 
-static void test_steps(size_t n)
+static void test_steps(size_t n, double light)
 {
 	enum { STEPS = 12 };
 	const double h = 0.04, G = 1;
@@ -107,6 +109,7 @@ static void test_steps(size_t n)
 	struct plain p;
 	fill(0.01);
 	CHECK(nb_whfast_begin(&w, n, mass, G, 0, 0) == NB_OK);
+	nb_whfast_relativity(&w, light);
 	CHECK(nb_whfast_load(&w, pos, vel, h) == NB_OK);
 	CHECK(nb_whfast_steps(&w, STEPS) == NB_OK);
 	CHECK(nb_whfast_store(&w, x, v) == NB_OK);
@@ -114,7 +117,7 @@ static void test_steps(size_t n)
 	to_jacobi(n, vel, p.u);
 	for (int k = 0; k < STEPS; k++) {
 		plain_drift(n, &p, h / 2);
-		plain_kick(n, &p, h);
+		plain_kick(n, &p, h, light);
 		plain_drift(n, &p, h / 2);
 	}
 	from_jacobi(n, p.q, want_x);
@@ -131,6 +134,7 @@ static void test_steps(size_t n)
 	CHECK(nb_whfast_store(&w, want_x, want_v) == NB_OK);
 	nb_whfast_save(&w, q, u);
 	CHECK(nb_whfast_begin(&other, n, mass, G, 0, 0) == NB_OK);
+	nb_whfast_relativity(&other, light);
 	nb_whfast_restore(&other, q, u, h);
 	CHECK(nb_whfast_steps(&other, STEPS - 5) == NB_OK && nb_whfast_store(&other, want_x, want_v) == NB_OK);
 	CHECK(memcmp(x, want_x, 3 * n * sizeof *x) == 0 && memcmp(v, want_v, 3 * n * sizeof *v) == 0);
@@ -207,6 +211,27 @@ static void test_two(double u, double h, uint64_t steps)
 	CHECK_NEAR(period, 2 * M_PI * sqrt(a * a * a / 2.6), 1e-12);
 }
 
+/* The angle by which an orbit of period 1 and eccentricity 0.2 turns in a hundred periods. */
+static void test_precession(void)
+{
+	enum { STEPS = 64, PERIODS = 100 };
+	const double both[2] = {1, 0}, e = 0.2, a = pow(2 * M_PI, -2.0 / 3), light = 1000 * sqrt(1 / a);
+	const double x[6] = {0, 0, 0, a * (1 - e)}, v[6] = {0, 0, 0, 0, sqrt((1 + e) / (a * (1 - e)))};
+	const double want = PERIODS * 6 * M_PI * 1e-6 / (1 - e * e);
+	double got_x[6], got_v[6], turned[2];
+	for (int k = 0; k < 2; k++) {
+		struct nb_whfast w;
+		CHECK(nb_whfast_begin(&w, 2, both, 1, 17, 0) == NB_OK);
+		nb_whfast_relativity(&w, k == 0 ? light : INFINITY);
+		CHECK(nb_whfast_load(&w, x, v, 1.0 / STEPS) == NB_OK);
+		CHECK(nb_whfast_steps(&w, STEPS * PERIODS) == NB_OK && nb_whfast_store(&w, got_x, got_v) == NB_OK);
+		const double *q = got_x + 3, *u = got_v + 3, r = hypot(q[0], q[1]), L = q[0] * u[1] - q[1] * u[0];
+		turned[k] = atan2(-L * u[0] - q[1] / r, L * u[1] - q[0] / r); /* of the vector of Laplace */
+	}
+	CHECK_NEAR(turned[1], 0, 1e-12);
+	CHECK_NEAR(turned[0] / want, 1, 1e-3);
+}
+
 static void test_refused(void)
 {
 	struct nb_whfast w;
@@ -234,7 +259,7 @@ static void test_refused(void)
 int main(void)
 {
 	for (size_t n = 1; n <= MOST; n++)
-		test_steps(n);
+		test_steps(n, INFINITY);
 	static const double steps[] = {0.1, 0.25, -0.3, 2, 11};
 	for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
 		test_two(1.2, steps[k], 10);
@@ -243,5 +268,8 @@ int main(void)
 		test_two(0.36, 0.8 / (double)k, k);
 	test_correctors();
 	test_refused();
+	for (size_t n = 1; n <= MOST; n++)
+		test_steps(n, 50);
+	test_precession();
 	return unit_end();
 }
