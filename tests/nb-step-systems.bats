@@ -80,8 +80,11 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 	nb-gen plummer -n 33 | nb-calc 'system = id < 17' >sizes.nb
 	nb-step -d 0.01 -k 5 -v 'nb-force -e 0.1' sizes.nb 2>said | nb-stats --check
 	run ! grep -q 'folded: steps of a few bodies' said
-	nb-select --where 'id > 0' sizes.nb | nb-step -d 0.01 -k 5 -v 'nb-force -e 0.1' 2>said | nb-stats --check
-	grep -q '^nb-step: folded: steps of a few bodies' said
+	without_frames() {
+		nb-select --where 'id > 0' sizes.nb | nb-step -d 0.01 -k 5 -v 'nb-force -e 0.1' 2>said | nb-stats --check
+		grep -q '^nb-step: folded: steps of a few bodies' said
+	}
+	in_one_of 20 without_frames # a program that starts late does not fold
 	fails_with 1 'system 1 of frame 0 has 17 bodies' 'nb-step --integrator whfast -d 0.1 nb-force sizes.nb'
 	fails_with 1 'make steps of their own, so that states are at given times (want --until without -k)' 'nb-step --integrator ias15 -k 3 nb-force many.nb'
 	fails_with 1 '(want --until and --every-time without --every)' 'nb-step --integrator ias15 --until 3 --every 3 nb-force many.nb'
