@@ -43,7 +43,7 @@ static size_t read_lines(struct csv_reader *reader, size_t n, char *const line[]
 			copy.lines.number = number + i + 1;
 			if (!nb_csv_read_row(&copy, line[i], &when) && !nb_csv_refuse_time(&copy, &when))
 				continue;
-#pragma omp critical(nb_csv_wrong_row)
+#pragma omp critical
 			if (i < good) {
 				good = i;
 				memcpy(in->error, mine.error, sizeof in->error);
