@@ -58,9 +58,13 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 	equals "$(cat said)" ''
 	cmp <(bodies 'stopped == 1' <on.nb) <(bodies 'stopped == 1' <run.nb)
 	cmp <(nb-select --frames last on.nb | mutate show system_time) <(nb-select --frames last run.nb | mutate show system_time)
-	# without a star, or on top of it
+	# the bodies are those of the end, not of the last state before
+	equals "$(nb-select --frames last --where 'stopped == 1 && r > 0.01' run.nb | mutate show id)" ''
+	# on top of a star
 	printf 'id,mass,x,y,z,vx,vy,vz\n200,0.5,0,0,0,0,0,0\n201,0.5,0,0,0,0,0,0\n' | nb-convert --from csv >hit.nb
-	nb-merge --systems hit.nb many.nb | nb-step --integrator whfast -d 0.05 -k 20 --every 0 nb-force 2>said | bodies 'id < 200' >got
+	nb-merge --systems hit.nb many.nb | nb-step --integrator whfast -d 0.05 -k 20 --every 0 nb-force 2>said >hit
+	bodies 'id < 200' <hit >got
+	equals "$(mutate show stopped <hit | sort | uniq -c | tr -s ' \n' ' ')" ' 13 0 2 1 '
 	grep -q 'system 0 ends alone at the time 0: the orbit of the body with id 201 cannot be followed' said
 	nb-step --integrator whfast -d 0.05 -k 20 --every 0 nb-force many.nb | bodies | cmp - got
 }

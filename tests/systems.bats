@@ -106,3 +106,28 @@ forces() { nb-calc 'fx = ax' 'fy = ay' 'fz = az' 'p = pot' | nb-select --where "
 	nb-merge --systems --ids offset two.nb three.nb | nb-stats --each system --orbits heaviest --format tsv >orbits
 	equals "$(awk 'NR > 1 { printf "%s %s %.10g; ", $3, $4, $5 }' orbits)" '0 1 2; 1 3 3; 1 4 5; '
 }
+
+@test "nb-gen --systems makes systems of seeds one after the other, and of expressions" {
+	nb-gen plummer -n 20 --systems 3 --seed 7 --binaries 0.5 --radius 0.1 >gen.nb
+	for k in 0 1 2; do
+		nb-gen plummer -n 20 --seed $((7 + k)) --binaries 0.5 --radius 0.1 | nb-select --fields mass,pos,vel,radius | nb-convert --to csv | grep '^[0-9-]' >want
+		equals "$(grep -c . want)" 20
+		nb-select --where "system == $k" --fields mass,pos,vel,radius gen.nb | nb-convert --to csv | grep '^[0-9-]' | cmp - want
+	done
+	equals "$(mutate show binary <gen.nb | sort -n | uniq -c | awk '$2 > 0 && $1 != 2 || $2 == 0 && $1 % 3' | wc -l)" 0
+	equals "$(mutate show id <gen.nb | sort -un | wc -l)" 60
+	nb-gen plummer -n 20 --systems 3 --seed 7 --binaries 0.5 --radius 0.1 -j 1 --no-history >1.nb
+	NB_FOLD=off nb-gen plummer -n 20 --systems 3 --seed 7 --binaries 0.5 --radius 0.1 -j 3 --no-history | cmp - 1.nb
+	nb-gen orbits --systems 3 'm=1+system; m=0 a=2-system/4 e=0.1+0.1*system; m=0 a=3 e=0.5 M=90+10*cos(pi*system)' | nb-stats --each system --orbits heaviest --format tsv >elements
+	equals "$(awk 'NR > 1 { printf "%s %.6g %.6g %.6g; ", $3, $5, $6, $10 }' elements)" '0 2 0.1 0; 0 3 0.5 100; 1 1.75 0.2 0; 1 3 0.5 80; 2 1.5 0.3 0; 2 3 0.5 100; '
+	[ "$(nb-gen orbits --systems 9 'm=1; m=0 a=1+random() e=random()' | nb-convert --to csv | sort -u | grep -c '^[0-9]')" -eq 18 ]
+	run ! cmp <(nb-gen orbits --systems 9 'm=1; m=0 a=1+random()' --no-history) <(nb-gen orbits --systems 9 -s 2 'm=1; m=0 a=1+random()' --no-history)
+	for k in 0 1; do nb-gen orbits --systems $k 'm=1; m=0 a=1+system' | nb-stats --check; done
+	fails_with 2 'orbits: system 2: body 1: a must be above 0' "nb-gen orbits --systems 3 'm=1; a=2-system'"
+	fails_with 2 "orbits: system 2: body 1: '1/(2-system)' is not finite" "nb-gen orbits --systems 3 'm=1; a=1/(2-system)'"
+	fails_with 2 "orbits: body 1: '1+x': unknown name 'x'" "nb-gen orbits --systems 3 'm=1; a=1+x'"
+	fails_with 2 "'1+': expected a number" "nb-gen orbits --systems 3 'm=1; a=1+'"
+	fails_with 2 'no effect on elements without random()' "nb-gen orbits --systems 3 --seed 3 'm=1; a=1+system'"
+	fails_with 2 "model 'lpt' takes no --systems" 'nb-gen lpt --systems 2'
+	fails_with 2 'are too many' 'nb-gen plummer -n 100000 --systems 100000'
+}

@@ -132,7 +132,7 @@ int nb_model_takes(enum nb_model_kind kind, enum nb_parameter parameter);
 
 /* ---- models ------------------------------------------------------------------------------------- */
 
-enum nb_model_field { NB_MODEL_MASS, NB_MODEL_POS, NB_MODEL_VEL, NB_MODEL_RADIUS };
+enum nb_model_field { NB_MODEL_MASS, NB_MODEL_POS, NB_MODEL_VEL, NB_MODEL_RADIUS, NB_MODEL_NFIELD };
 
 struct nb_model;
 

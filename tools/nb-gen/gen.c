@@ -5,19 +5,15 @@
 #include "tools/nb-gen/gen.h"
 
 #include "common/cpu.h"
+#include "common/mem.h"
 #include "common/nearest.h"
 #include "common/parse.h"
 #include "common/timer.h"
 #include "tools/filter/require.h"
-#include "tools/nb-gen/orbits.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-enum precision { PRECISION_F32, PRECISION_F64 };
-
-static const char BINARY[] = "binary"; /* column: the binary that a body belongs to */
 
 #define REAL(member) NB_REAL(struct gen, answer.member)
 #define POSITIVE(member) NB_POSITIVE(struct gen, answer.member)
@@ -32,6 +28,9 @@ static const char BINARY[] = "binary"; /* column: the binary that a body belongs
 static const struct nb_option options[] = {
 	{0, "dim", NB_CHOICE(struct gen, answer.dim), .min = 2, .arg = "2|3", .fallback = "3; boxes: 2",
 		.help = "number of dimensions"},
+	{0, "systems", NB_U64(struct gen, systems), .max = 0x1p32, .arg = "K",
+		.help = "K systems of the model in one frame, with seeds SEED, SEED + 1 ...; orbits: elements may be "
+			"expressions of their number, system"},
 	{0, "precision", NB_CHOICE(struct gen, precision), .arg = "f32|f64", .fallback = "f64",
 		.help = "width of the real columns"},
 #define NB_PARAMETER_ROW(member, initial, option, to, low, high, argument, value, text, line, ...) \
@@ -147,10 +146,13 @@ static void take_orbits(const struct nb_run *run, struct gen *gen)
 		nb_die(NB_EXIT_USAGE, "model 'orbits' needs a second operand (want 'm=1; m=1e-3 a=1 e=0.1')");
 	if (!orbits && run->noperand > 1)
 		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see 'nb-gen --help')", run->operand[1]);
-	if (orbits) {
-		gen->param.nelements = nb_gen_read_orbits(run->operand[1], gen->param.G, gen->elements);
-		gen->param.elements = gen->elements;
-	}
+	if (!orbits)
+		return;
+	nb_gen_read_orbits(run->operand[1], gen->param.G, gen->many, &gen->orbits);
+	gen->param.nelements = gen->orbits.n;
+	gen->param.elements = gen->orbits.list;
+	if (is_given(run, gen, NB_PARAMETER_seed) && !nb_gen_orbits_are_random(&gen->orbits))
+		nb_die(NB_EXIT_USAGE, "--seed has no effect on elements without random() or normal()");
 }
 
 static void check(struct nb_run *run, void *self)
@@ -160,6 +162,9 @@ static void check(struct nb_run *run, void *self)
 	refuse_useless(run, gen, kind);
 	take_parameters(run, gen, kind);
 	refuse_without(run, gen);
+	gen->many = nb_given(run, &gen->systems);
+	if (gen->many && kind == NB_MODEL_LPT)
+		nb_die(NB_EXIT_USAGE, "model 'lpt' takes no --systems");
 	take_orbits(run, gen);
 	nb_gen_check_lpt(gen);
 	if (gen->param.imf_total && is_given(run, gen, NB_PARAMETER_mass))
@@ -172,6 +177,8 @@ static void begin(struct nb_run *run, void *self)
 	const char *why;
 	gen->start = nb_now();
 	nb_gen_read_spectrum(gen);
+	nb_gen_vary_orbits(&gen->orbits, gen->many ? gen->systems : 1, gen->param.seed, gen->param.G);
+	nb_gen_orbits_of(&gen->orbits, 0, gen->orbits.list);
 	int status = nb_model_create(&gen->param, &gen->model, &why);
 	if (status)
 		nb_die(why ? NB_EXIT_USAGE : NB_EXIT_FAILED, "%s", why ? why : nb_status_text(status));
@@ -179,12 +186,16 @@ static void begin(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "model '%s' has %" PRIu64 " bodies, not %" PRIu64,
 			nb_model_info[gen->param.kind].name, nb_model_count(gen->model), gen->answer.n);
 	nb_gen_tell_lpt(gen);
+	if (gen->many)
+		nb_gen_make_systems(gen);
 }
 
 static void clear(void *self)
 {
 	struct gen *gen = self;
 	nb_model_free(gen->model);
+	nb_free_all(gen->own[NB_MODEL_MASS], gen->own[NB_MODEL_POS], gen->own[NB_MODEL_VEL], gen->own[NB_MODEL_RADIUS]);
+	nb_gen_free_orbits(&gen->orbits);
 	nb_pairs_free(&gen->pairs);
 }
 
@@ -203,6 +214,8 @@ static void set_units(const struct nb_run *run, const struct gen *gen, struct nb
 	char text[2 * NB_F64_TEXT + 8], G[NB_F64_TEXT], mass[NB_F64_TEXT];
 	snprintf(text, sizeof text, "G=%s M=%s", nb_format_f64(param->G, G),
 		nb_format_f64(nb_model_mass(gen->model), mass));
+	if (gen->orbits.nvaried) /* the mass may be another one in each system */
+		*strchr(text, ' ') = '\0';
 	const int scaled = is_given(run, gen, NB_PARAMETER_mass) || is_given(run, gen, NB_PARAMETER_rscale) ||
 			   is_given(run, gen, NB_PARAMETER_G) || param->imf_total || param->kind == NB_MODEL_ORBITS ||
 			   (param->kind == NB_MODEL_SPHERE && is_given(run, gen, NB_PARAMETER_size));
@@ -215,7 +228,7 @@ static void describe(const struct nb_run *run, const struct gen *gen, struct nb_
 	const struct nb_model_param *param = &gen->param;
 	const struct nb_model_info *info = &nb_model_info[param->kind];
 	const char *real = gen->precision == PRECISION_F32 ? "<f4" : "<f8";
-	frame->rows[NB_PARTICLE] = nb_model_count(gen->model);
+	frame->rows[NB_PARTICLE] = nb_model_count(gen->model) * (gen->many ? gen->systems : 1);
 	add_field(frame, NB_ID, NULL);
 	add_field(frame, NB_MASS, real);
 	add_field(frame, NB_POS, real);
@@ -224,76 +237,40 @@ static void describe(const struct nb_run *run, const struct gen *gen, struct nb_
 		add_field(frame, NB_RADIUS, real);
 	if (nb_model_has_species(gen->model))
 		add_field(frame, NB_SPECIES, NULL);
-	if (nb_model_has_binaries(gen->model) && !nb_frame_add(frame, BINARY, NB_PARTICLE, "<u8", 1, "", 0))
+	if (nb_model_has_binaries(gen->model) && !nb_frame_add(frame, NB_GEN_BINARY, NB_PARTICLE, "<u8", 1, "", 0))
 		nb_die(NB_EXIT_FAILED, "out of memory");
+	if (gen->many)
+		add_field(frame, NB_SYSTEM, NULL);
 	nb_set_attribute_f64(frame, "time", 0);
 	nb_gen_describe_lpt(gen, frame);
 	nb_set_attribute_f64(frame, "G", nb_model_G(gen->model));
 	nb_set_attribute_f64(frame, "dim", param->dim);
 	set_units(run, gen, frame);
 	nb_set_attribute(frame, "model", info->name);
-	if (param->kind == NB_MODEL_SOLAR)
+	if (param->kind == NB_MODEL_SOLAR && !gen->many)
 		nb_set_attribute(frame, "names",
 			"0 Sun, 1 Mercury, 2 Venus, 3 Earth, 4 Mars, 5 Jupiter, 6 Saturn, 7 Uranus, 8 Neptune");
-	if (nb_model_takes(param->kind, NB_PARAMETER_seed)) {
+	if (param->kind == NB_MODEL_ORBITS ? nb_gen_orbits_are_random(&gen->orbits)
+					   : nb_model_takes(param->kind, NB_PARAMETER_seed)) {
 		char seed[24];
 		snprintf(seed, sizeof seed, "%" PRIu64, param->seed);
 		nb_set_attribute(frame, "seed", seed);
 	}
 }
 
-/* ---- contents ----------------------------------------------------------------------------------- */
-
-static int is_field(const struct nb_column *column, enum nb_field field)
-{
-	return strcmp(column->name, nb_field_info[field].name) == 0;
-}
-
-/* The wire bytes of rows [first, first + count) of a column, for nb_filler. */
-static int fill(void *context, const struct nb_column *column, uint64_t first, size_t count, void *to)
-{
-	const struct gen *gen = context;
-	if (is_field(column, NB_SPECIES)) {
-		nb_model_species(gen->model, first, count, to);
-		return NB_OK;
-	}
-	if (is_field(column, NB_ID) || strcmp(column->name, BINARY) == 0) {
-		uint64_t *number = to;
-		for (size_t i = 0; i < count; i++)
-			number[i] = is_field(column, NB_ID) ? first + i : nb_model_binary(gen->model, first + i);
-		return NB_OK;
-	}
-	const enum nb_model_field field = is_field(column, NB_MASS)  ? NB_MODEL_MASS
-					  : is_field(column, NB_POS) ? NB_MODEL_POS
-					  : is_field(column, NB_VEL) ? NB_MODEL_VEL
-								     : NB_MODEL_RADIUS;
-	if (gen->precision == PRECISION_F64)
-		return nb_model_fill(gen->model, field, first, count, to);
-	double wide[3 * NB_MODEL_BLOCK];
-	int status = nb_model_fill(gen->model, field, first, count, wide);
-	if (field == NB_MODEL_POS)
-		nb_gen_keep_inside(gen, 3 * count, wide);
-	if (!status)
-		nb_dtype_from_f64(column->dtype, count * column->ncomp, wide, to);
-	return status;
-}
-
-static struct nb_filler filler(struct gen *gen)
-{
-	return (struct nb_filler){.rows = NB_MODEL_BLOCK, .block = fill, .context = gen};
-}
+/* ---- the stream -------------------------------------------------------------------------------- */
 
 static void tell(const struct gen *gen, const char *what)
 {
 	nb_verbose("%s: %" PRIu64 " bodies %s in %.3f s (%d threads, %s)", nb_model_info[gen->param.kind].name,
-		nb_model_count(gen->model), what, nb_now() - gen->start, nb_cpu_threads(),
-		nb_cpu_isa_name(nb_cpu_isa()));
+		nb_model_count(gen->model) * (gen->many ? gen->systems : 1), what, nb_now() - gen->start,
+		nb_cpu_threads(), nb_cpu_isa_name(nb_cpu_isa()));
 }
 
 static void stream(struct nb_run *run, void *self)
 {
 	struct gen *gen = self;
-	const struct nb_filler blocks = filler(gen);
+	const struct nb_filler blocks = nb_gen_filler(gen);
 	struct nb_frame frame;
 	nb_frame_init(&frame);
 	describe(run, gen, &frame);
@@ -313,7 +290,7 @@ static int make(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (gen->made)
 		return 0;
 	gen->made = 1;
-	gen->blocks = filler(gen);
+	gen->blocks = nb_gen_filler(gen);
 	describe(run, gen, frame);
 	gen->shown = run->next && run->next->needs.parts;
 	if (gen->shown) {

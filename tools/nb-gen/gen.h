@@ -6,6 +6,9 @@
 #include "kernels/models/models.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/pairs.h"
+#include "tools/nb-gen/orbits.h"
+
+enum precision { PRECISION_F32, PRECISION_F64 };
 
 struct gen {
 	struct nb_model_param answer;	 /* of the options; what was not given is undefined */
@@ -13,15 +16,26 @@ struct gen {
 	int precision;			 /* enum precision */
 
 	struct nb_model_param param;
-	struct nb_elements elements[NB_ELEMENTS_MOST]; /* of model orbits */
-	struct nb_pairs pairs;			       /* k and P of --spectrum, */
-	struct nb_lpt_table spectrum;		       /* which are this */
+	uint64_t systems;	      /* --systems; */
+	int many;		      /* it is given; then */
+	double *own[NB_MODEL_NFIELD]; /* of the bodies of all systems */
+	struct orbits orbits;	      /* of that model */
+	struct nb_pairs pairs;	      /* k and P of --spectrum, */
+	struct nb_lpt_table spectrum; /* which are this */
 	struct nb_model *model;
 	struct nb_filler blocks;
 	int made;  /* the frame */
 	int shown; /* it had no contents */
 	double start;
 };
+
+/* ---- columns: contents.c ------------------------------------------------------------------------ */
+
+#define NB_GEN_BINARY "binary" /* column: the binary that a body belongs to */
+
+struct nb_filler nb_gen_filler(struct gen *gen);
+/* Makes the bodies of all systems. */
+void nb_gen_make_systems(struct gen *gen);
 
 /* ---- the model lpt: lpt.c ----------------------------------------------------------------------- */
 
