@@ -316,6 +316,20 @@ void nb_free(void *p)
 		to_system(p);
 }
 
+int nb_reserve_rows(void *array, size_t n, size_t wanted, size_t *room, size_t rowsize)
+{
+	enum { LEAST = 64 };
+	void *now;
+	memcpy(&now, array, sizeof now); /* a pointer of any type */
+	const size_t twice = *room > LEAST / 2 ? 2 * *room : LEAST, more = wanted > twice ? wanted : twice;
+	void *larger = nb_enlarge(now, n, more, rowsize);
+	if (!larger)
+		return -1;
+	memcpy(array, &larger, sizeof larger);
+	*room = more;
+	return 0;
+}
+
 void nb_free_each(void *const *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -31,4 +31,10 @@ static inline void *nb_enlarge(void *array, size_t n, size_t more, size_t rowsiz
 	return larger;
 }
 
+/* Room for `wanted` elements in an array (of nb_alloc, or NULL) that holds n and has room for `room`, both of which
+ * change where it must grow: to twice the room at least.  0, or -1 if memory is exhausted: the array stays. */
+#define nb_reserve(array, n, wanted, room) \
+	((wanted) <= (room) ? 0 : nb_reserve_rows(&(array), n, wanted, &(room), sizeof *(array)))
+int nb_reserve_rows(void *array, size_t n, size_t wanted, size_t *room, size_t rowsize);
+
 #endif

@@ -100,15 +100,7 @@ static void find_groups(struct nb_domain_walk *w, uint32_t most)
 
 static struct target_set *target_set_add(struct target_sets *s)
 {
-	if (s->n == s->capacity) {
-		const size_t capacity = 2 * s->capacity + 64;
-		struct target_set *at = nb_enlarge(s->at, s->n, capacity, sizeof *at);
-		if (!at)
-			return NULL;
-		s->at = at;
-		s->capacity = capacity;
-	}
-	return &s->at[s->n++];
+	return nb_reserve(s->at, s->n, s->n + 1, s->capacity) ? NULL : &s->at[s->n++];
 }
 
 /* Adds node i and all below it to what is seen of the targets of one set. */

@@ -34,15 +34,7 @@ struct tag {
 
 int nb_domain_list_reserve(struct nb_domain_list *l, size_t n)
 {
-	if (n <= l->capacity)
-		return NB_OK;
-	const size_t capacity = n > 2 * l->capacity ? n + 1024 : 2 * l->capacity;
-	uint32_t *id = nb_enlarge(l->id, l->n, capacity, sizeof *id);
-	if (!id)
-		return NB_ENOMEM;
-	l->id = id;
-	l->capacity = capacity;
-	return NB_OK;
+	return nb_reserve(l->id, l->n, n, l->capacity) ? NB_ENOMEM : NB_OK;
 }
 
 int nb_domain_list_marked(const struct nb_domain_walk *w, const uint8_t *mark, struct nb_domain_list *l)

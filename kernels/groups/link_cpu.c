@@ -203,13 +203,8 @@ static int add_pairs(const struct link *link, struct pairs *pairs, size_t a, siz
 			status = add_pairs(link, pairs, tree->child[divided] + c, other);
 		return status;
 	}
-	if (pairs->n == pairs->room) {
-		uint32_t(*at)[2] = nb_enlarge(pairs->at, pairs->n, 2 * pairs->room + 64, sizeof *at);
-		if (!at)
-			return NB_ENOMEM;
-		pairs->at = at;
-		pairs->room = 2 * pairs->room + 64;
-	}
+	if (nb_reserve(pairs->at, pairs->n, pairs->n + 1, pairs->room))
+		return NB_ENOMEM;
 	pairs->at[pairs->n][0] = (uint32_t)a;
 	pairs->at[pairs->n++][1] = (uint32_t)b;
 	return NB_OK;

@@ -32,14 +32,8 @@ static int add_leaf(const struct nb_sorted *sorted, const double *mass, const do
 	struct ball *ball)
 {
 	const uint32_t first = sorted->tree.first[node], count = sorted->tree.count[node];
-	if (ball->n + count > ball->room) {
-		const size_t room = 2 * ball->room + count + 64;
-		struct near *body = nb_enlarge(ball->body, ball->n, room, sizeof *body);
-		if (!body)
-			return NB_ENOMEM;
-		ball->body = body;
-		ball->room = room;
-	}
+	if (nb_reserve(ball->body, ball->n, ball->n + count, ball->room))
+		return NB_ENOMEM;
 	for (uint32_t i = first; i < first + count; i++) {
 		double place[3];
 		nb_sorted_place(sorted, i, place);

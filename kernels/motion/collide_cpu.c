@@ -25,7 +25,6 @@
  * the other, and all of it. */
 #include "kernels/motion/collide_work_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
@@ -223,14 +222,8 @@ static void sift_down(const struct nb_collide_state *x, struct heap *heap, size_
 static int push(struct nb_collide_work *w, struct nb_contact k)
 {
 	struct heap *heap = &w->heap;
-	if (heap->n == heap->size) {
-		const size_t size = 2 * heap->size + 64;
-		struct entry *grown = realloc(heap->entry, size * sizeof *grown);
-		if (!grown)
-			return NB_ENOMEM;
-		heap->entry = grown;
-		heap->size = size;
-	}
+	if (nb_reserve(heap->entry, heap->n, heap->n + 1, heap->size))
+		return NB_ENOMEM;
 	const struct entry added = {k, w->x.mark[k.a].changes, w->x.mark[k.b].changes};
 	size_t i = heap->n++;
 	for (; i > 0 && nb_contact_before(&w->x, k, heap->entry[(i - 1) / 2].contact); i = (i - 1) / 2)
@@ -387,6 +380,6 @@ int nb_collide_cpu(const struct nb_collide *c, struct nb_collide_count *count)
 	if (!status)
 		nb_collide_end(&w.x, count);
 	nb_free(block);
-	free(w.heap.entry);
+	nb_free(w.heap.entry);
 	return status;
 }

@@ -26,14 +26,8 @@ struct ties {
 
 static int add(struct ties *c, struct tie tie)
 {
-	if (c->n == c->capacity) {
-		const size_t capacity = 2 * c->capacity + 64;
-		struct tie *at = nb_enlarge(c->at, c->n, capacity, sizeof *at);
-		if (!at)
-			return NB_ENOMEM;
-		c->at = at;
-		c->capacity = capacity;
-	}
+	if (nb_reserve(c->at, c->n, c->n + 1, c->capacity))
+		return NB_ENOMEM;
 	c->at[c->n++] = tie;
 	return NB_OK;
 }

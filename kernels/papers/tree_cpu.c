@@ -25,14 +25,8 @@
 /* A new empty cell; its index, or NB_PAPER_NONE. */
 static int32_t add_node(struct nb_paper_tree *tree, const double *middle, double edge, int32_t depth)
 {
-	if (tree->nnode == tree->room) {
-		const size_t room = tree->room ? 2 * tree->room : 64;
-		struct nb_paper_node *node = nb_enlarge(tree->node, tree->nnode, room, sizeof *node);
-		if (!node)
-			return NB_PAPER_NONE;
-		tree->node = node;
-		tree->room = room;
-	}
+	if (nb_reserve(tree->node, tree->nnode, tree->nnode + 1, tree->room))
+		return NB_PAPER_NONE;
 	struct nb_paper_node *node = &tree->node[tree->nnode];
 	*node = (struct nb_paper_node){.edge = edge, .body = NB_PAPER_NONE, .depth = depth};
 	memcpy(node->middle, middle, sizeof node->middle);

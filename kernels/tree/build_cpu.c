@@ -34,17 +34,9 @@ struct ranges {
 	size_t n, capacity, before; /* before: where those of this part go */
 };
 
-static int ranges_reserve(struct ranges *r, size_t capacity)
+static int ranges_reserve(struct ranges *r, size_t n)
 {
-	if (capacity <= r->capacity)
-		return NB_OK;
-	capacity = capacity > 2 * r->capacity ? capacity : 2 * r->capacity;
-	struct range *at = nb_enlarge(r->at, r->n, capacity, sizeof *at);
-	if (!at)
-		return NB_ENOMEM;
-	r->at = at;
-	r->capacity = capacity;
-	return NB_OK;
+	return nb_reserve(r->at, r->n, n, r->capacity) ? NB_ENOMEM : NB_OK;
 }
 
 /* The first of the sorted keys lo .. hi-1 whose digit at shift is >= digit (hi if none); the digits

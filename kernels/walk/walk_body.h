@@ -234,14 +234,8 @@ static int T(enter)(struct T(walker) * w, uint32_t lane)
 {
 	const struct nb_walk_plan *plan = w->plan;
 	const struct nb_tree *tree = plan->target;
-	if (w->nlevel == w->level_capacity) {
-		size_t capacity = 2 * w->level_capacity + 32;
-		struct T(level) *level = nb_enlarge(w->level, w->nlevel, capacity, sizeof *level);
-		if (!level)
-			return NB_ENOMEM;
-		w->level = level;
-		w->level_capacity = capacity;
-	}
+	if (nb_reserve(w->level, w->nlevel, w->nlevel + 1, w->level_capacity))
+		return NB_ENOMEM;
 	struct T(level) *lv = &w->level[w->nlevel++];
 	const struct T(level) *up = w->nlevel > 1 ? lv - 1 : NULL;
 	lv->node = up ? tree->child[up->node] + lane : 0;

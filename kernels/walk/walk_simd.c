@@ -88,15 +88,7 @@ struct runs {
 
 static int runs_reserve(struct runs *r, size_t n)
 {
-	if (n <= r->capacity)
-		return NB_OK;
-	size_t capacity = n > 2 * r->capacity ? n + 1024 : 2 * r->capacity;
-	struct run *at = nb_enlarge(r->at, r->n, capacity, sizeof *at);
-	if (!at)
-		return NB_ENOMEM;
-	r->at = at;
-	r->capacity = capacity;
-	return NB_OK;
+	return nb_reserve(r->at, r->n, n, r->capacity) ? NB_ENOMEM : NB_OK;
 }
 
 /* Families to be tested, each with the mass that encloses it (opening_body.h); or lanes of families. */

@@ -1,6 +1,7 @@
 /* The arguments of --ids, --sample and --sort. */
 #include "tools/nb-select/select.h"
 
+#include "common/mem.h"
 #include "common/named.h"
 #include "common/parse.h"
 
@@ -80,13 +81,8 @@ static int parse_ids(const char *text, struct id_range *range)
 
 static void add_ids(struct select *s, size_t *room, const struct id_range *range)
 {
-	if (s->nid == *room) {
-		*room = 2 * *room + 64;
-		struct id_range *more = realloc(s->id, *room * sizeof *more);
-		if (!more)
-			nb_die(NB_EXIT_FAILED, "out of memory for the ids");
-		s->id = more;
-	}
+	if (nb_reserve(s->id, s->nid, s->nid + 1, *room))
+		nb_die(NB_EXIT_FAILED, "out of memory for the ids");
 	s->id[s->nid++] = *range;
 }
 

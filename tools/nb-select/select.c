@@ -1,6 +1,8 @@
 /* nb-select: frames, bodies and columns of a particle stream. */
 #include "tools/nb-select/select.h"
 
+#include "common/mem.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,7 +141,7 @@ static void clear(void *self)
 	nb_select_release(s, 0);
 	free(s->frame);
 	free(s->time);
-	free(s->id);
+	nb_free(s->id);
 }
 
 const struct nb_tool nb_tool_select = {

@@ -2,12 +2,12 @@
 #include "formats/exchange/gadget-hdf5/read.h"
 #include "formats/exchange/subset.h"
 
+#include "common/mem.h"
 #include "common/nearest.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TYPES = NB_GADGET_HDF5_TYPES, PATH = NB_GADGET_HDF5_PATH, TEXT = 1 << 16 };
@@ -36,14 +36,8 @@ struct nb_gadget_hdf5_column *nb_gadget_hdf5_find(
 struct nb_gadget_hdf5_column *nb_gadget_hdf5_add(
 	struct nb_gadget_hdf5_columns *columns, const struct nb_gadget_hdf5_column *column)
 {
-	if (columns->n == columns->room) {
-		const size_t room = 2 * columns->room + 64;
-		struct nb_gadget_hdf5_column *more = realloc(columns->of, room * sizeof *more);
-		if (!more)
-			return NULL;
-		columns->of = more;
-		columns->room = room;
-	}
+	if (nb_reserve(columns->of, columns->n, columns->n + 1, columns->room))
+		return NULL;
 	columns->of[columns->n] = *column;
 	return &columns->of[columns->n++];
 }

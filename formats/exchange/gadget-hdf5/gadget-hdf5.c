@@ -9,10 +9,11 @@
 #include "formats/exchange/gadget-hdf5/read.h"
 #include "formats/exchange/subset.h"
 
+#include "common/mem.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TYPES = NB_GADGET_HDF5_TYPES, MOST_FILES = 1 << 16, PATH = NB_GADGET_HDF5_PATH };
@@ -455,8 +456,7 @@ static void close_snapshot(struct nb_import *in)
 {
 	struct nb_gadget_hdf5_reader *reader = in->state;
 	nb_gadget_hdf5_close_files(reader);
-	free(reader->set.of);
-	free(reader->column.of);
+	nb_free_all(reader->set.of, reader->column.of);
 }
 
 static int recognises(const unsigned char *head, size_t n, uint64_t size)

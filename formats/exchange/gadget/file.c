@@ -2,6 +2,7 @@
 #include "formats/exchange/gadget/read.h"
 #include "formats/exchange/subset.h"
 
+#include "common/mem.h"
 #include "common/named.h"
 
 #include <ctype.h>
@@ -389,7 +390,7 @@ void nb_gadget_close(struct nb_import *in)
 		return;
 	nb_gadget_close_file(reader);
 	for (unsigned k = 0; reader->part && k < reader->nfile; k++)
-		free(reader->part[k].run);
+		nb_free(reader->part[k].run);
 	free(reader->part);
 	free(reader->stem);
 }

@@ -6,7 +6,6 @@
 #include "common/mem.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NEAR = 64 << 10, FIRST_ROOM = 1 << 16 };
@@ -44,14 +43,8 @@ nb_gadget_take *nb_gadget_take_as(enum nb_field field, unsigned width)
 
 static int add_run(struct nb_gadget_part *part, uint64_t first, uint64_t step, uint64_t count, unsigned type)
 {
-	if (part->nrun == part->room) {
-		const size_t room = 2 * part->room + NB_NTYPE;
-		struct nb_gadget_run *run = realloc(part->run, room * sizeof *run);
-		if (!run)
-			return NB_ENOMEM;
-		part->run = run;
-		part->room = room;
-	}
+	if (nb_reserve(part->run, part->nrun, part->nrun + 1, part->room))
+		return NB_ENOMEM;
 	part->run[part->nrun++] = (struct nb_gadget_run){.first = first, .step = step, .count = count, .type = type};
 	return NB_OK;
 }
@@ -74,21 +67,6 @@ static int choose_rows(struct nb_gadget_reader *reader, struct nb_gadget_part *p
 }
 
 /* ---- contents of a block ------------------------------------------------------------------------- */
-
-static int reserve(struct nb_gadget_sink *sink, size_t more)
-{
-	if (sink->room - sink->row >= more)
-		return NB_OK;
-	size_t room = sink->room < FIRST_ROOM ? FIRST_ROOM : 2 * sink->room;
-	while (room - sink->row < more)
-		room *= 2;
-	unsigned char *to = nb_enlarge(sink->to, sink->row, room, sink->rowsize);
-	if (!to)
-		return NB_ENOMEM;
-	sink->to = to;
-	sink->room = room;
-	return NB_OK;
-}
 
 /* Of n positions behind the others those in the sphere stay; they are rows of the run from number k on. */
 static int choose_places(const struct nb_subset *subset, struct nb_gadget_sink *sink, size_t n,
@@ -123,7 +101,8 @@ static int put(struct nb_gadget_reader *reader, struct nb_gadget_sink *sink, con
 		sink->row += n;
 		return NB_OK;
 	}
-	if (reserve(sink, n))
+	if (sink->room - sink->row < n &&
+		nb_reserve_rows(&sink->to, sink->row, sink->row + n, &sink->room, sink->rowsize))
 		return NB_ENOMEM;
 	sink->take(from, n * sink->ncomp, reader->swap, sink->to + sink->row * sink->rowsize);
 	if (sink->chosen)
@@ -240,7 +219,7 @@ static int read_places(struct nb_gadget_reader *reader, struct nb_gadget_part *p
 		status = nb_gadget_take_block(
 			reader, sink->chosen ? &by_number : part, NB_GADGET_ALL, 3 * (size_t)width, sink);
 	if (sink->chosen)
-		free(by_number.run);
+		nb_free(by_number.run);
 	part->behind = reader->bytes->at;
 	return status;
 }

@@ -5,6 +5,8 @@
 #include "formats/exchange/exchange.h"
 #include "formats/exchange/output.h"
 
+#include "common/mem.h"
+
 #include <inttypes.h>
 #include <libdeflate.h>
 #include <stdio.h>
@@ -43,14 +45,8 @@ static int put_bytes(struct nb_export *out, const void *data, size_t bytes)
 
 static int remember(struct npz_writer *writer, const void *data, size_t bytes)
 {
-	if (writer->room - writer->used < bytes) {
-		const size_t room = 2 * writer->room + bytes + 4096;
-		char *grown = realloc(writer->directory, room);
-		if (!grown)
-			return NB_ENOMEM;
-		writer->directory = grown;
-		writer->room = room;
-	}
+	if (nb_reserve(writer->directory, writer->used, writer->used + bytes, writer->room))
+		return NB_ENOMEM;
 	memcpy(writer->directory + writer->used, data, bytes);
 	writer->used += bytes;
 	return NB_OK;
@@ -236,7 +232,7 @@ static int none(struct nb_export *out)
 
 static void release(struct nb_export *out)
 {
-	free(((struct npz_writer *)out->state)->directory);
+	nb_free(((struct npz_writer *)out->state)->directory);
 }
 
 static int holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)

@@ -214,6 +214,23 @@ static void threads(void)
 	CHECK(wrong == 0);
 }
 
+/* An array that grows keeps what it holds; one for which there is no memory stays. */
+static void grown(void)
+{
+	uint64_t *row = NULL;
+	size_t room = 0;
+	for (size_t n = 0; n < 1000; n++) {
+		CHECK(nb_reserve(row, n, n + 1, room) == 0 && room > n && room <= 2 * n + 64);
+		row[n] = n * n;
+	}
+	const uint64_t *before = row;
+	const size_t had = room;
+	CHECK(nb_reserve(row, 1000, SIZE_MAX, room) == -1 && row == before && room == had);
+	for (size_t n = 0; n < 1000; n++)
+		CHECK(row[n] == n * n);
+	nb_free(row);
+}
+
 int main(void)
 {
 	size_t product;
@@ -273,6 +290,7 @@ int main(void)
 	CHECK(usage.ru_maxrss < 400 * 1024);
 #endif
 	many();
+	grown();
 	exhausted();
 	more_than_there_is();
 	return unit_end();
