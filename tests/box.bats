@@ -17,6 +17,7 @@ deeds() {
 		nb-calc         obeys    nb-calc 'mass *= 2' box.nb
 		nb-convert      obeys    nb-convert --to csv <box.nb
 		nb-diff         obeys    nb-diff box.nb box.nb
+		nb-extra        refuses  nb-extra gr:c=10 box.nb
 		nb-field        refuses  nb-field 'plummer m=1 a=1' box.nb
 		nb-force        obeys    nb-force --potential --audit 9 box.nb
 		nb-force        obeys    nb-force -m treepm --potential --audit 9 box.nb

@@ -36,6 +36,8 @@ tables() {
 		common/decimal.c EXPONENT_LIMIT unit/common/decimal.c 1e99999999999
 		common/decimal.c MAX_DIGITS - more digits are read in another way
 		common/decimal.c MAX_POWER - larger powers are taken in another way
+		common/terms.h NB_TERMS_MOST unit/field/field.c NB_TERMS_MOST
+		common/terms.h NB_TERM_KEYS_MOST - tables of keys are compared with it as they are compiled
 		formats/exchange/bytes.h NB_BYTES_MOST - a buffer that is filled again
 		formats/exchange/gadget-hdf5/files.c MOST_KEPT convert-hdf5.bats more files than are open at once
 		formats/exchange/gadget-hdf5/gadget-hdf5.c MOST_FILES - a range of a number in a file

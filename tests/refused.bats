@@ -125,6 +125,7 @@ setup() {
 	least=20 mark=-- meant nb-step --@ < <(nb-step --help | sed -n 's/^  .*--\([a-z-]*\) .*/\1/p')
 	least=6 meant nb-convert --to @ p.nb < <(nb-convert --help | sed -n 's/.*--to \([a-z0-9|-]*\).*/\1/p' | tr '|' '\n')
 	least=2 meant nb-force -m @ p.nb < <(printf 'direct\ntree\n')
+	least=2 meant nb-extra '@ c=1' p.nb < <(nb-extra help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 	least=3 meant nb-field '@ m=1' p.nb < <(nb-field help | sed -n 's/^  \([a-z]*\) .*/\1/p')
 	least=10 meant nb-force --kernel @ p.nb < <(nb-force --kernel help | awk '/^[a-z]/ { print $1 }' | sort -u)
 	least=3 meant nb-calc 'x = @(1)' p.nb < <(sed -n 's/^NB_FUNCTION([^"]*"\([a-z0-9]*\)".*/\1/p' "$NB_TOP/kernels/expr/function.def")

@@ -15,6 +15,7 @@ deeds() {
 		nb-calc         obeys    nb-calc 'mass *= 2' many.nb
 		nb-convert      obeys    nb-convert --to csv <many.nb
 		nb-diff         obeys    nb-diff many.nb many.nb
+		nb-extra        refuses  nb-force many.nb | nb-extra gr:c=10
 		nb-field        obeys    nb-field --alone 'plummer m=1 a=1' many.nb
 		nb-force        obeys    nb-force --potential --jerk many.nb
 		nb-force        refuses  nb-force -t 0.5 many.nb

@@ -111,6 +111,8 @@ unit() {
 @test "steps of order 15" { unit small/ias15; }
 
 @test "planets that meet" { unit small/trace; }
+
+@test "relativity, oblateness, tides, radiation and damping" { unit small/extra; }
 @test "the largest acceleration" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "common/status.h"
+#include "common/terms.h"
 
 NB_C_BEGIN
 
@@ -30,30 +31,16 @@ enum nb_potential_key {
 /* The keys that all potentials take. */
 #define NB_POTENTIAL_PLACE "x? y? z? vx? vy? vz?"
 
-struct nb_potential_info {
-	const char *name, *keys, *formula;
-};
-extern const struct nb_potential_info nb_potential_info[NB_NPOTENTIAL];
+extern const struct nb_term_kind nb_potential_info[NB_NPOTENTIAL];
 
-enum { NB_POTENTIALS = 16, NB_POTENTIAL_WHY = 400 };
-
-/* One potential of the text. */
-struct nb_potential {
-	enum nb_potential_kind kind;
-	double value[NB_NPOTENTIAL_KEY]; /* by key, defaults included */
-	unsigned given;			 /* which keys were: bits */
-	const char *file;		 /* value of key file in the text, not ended; NULL: none */
-	size_t file_length;
-};
-
-/* "NAME KEY=VALUE ...; NAME:KEY=VALUE,..." into at most NB_POTENTIALS potentials; 0, or NB_EINVAL and a phrase in why.
+/* "NAME KEY=VALUE ...; NAME:KEY=VALUE,..." into at most NB_TERMS_MOST potentials; 0, or NB_EINVAL and a phrase in why.
  */
 NB_MUST_CHECK int nb_potentials_parse(
-	const char *text, struct nb_potential potential[NB_POTENTIALS], int *n, char why[NB_POTENTIAL_WHY]);
+	const char *text, struct nb_term potential[NB_TERMS_MOST], int *n, char why[NB_TERM_WHY]);
 /* Whether it is not the same at all times. */
-int nb_potential_varies(const struct nb_potential *potential);
+int nb_potential_varies(const struct nb_term *potential);
 /* Whether it pulls bodies of the plane z = 0 out of it, at any time. */
-int nb_potential_leaves_plane(const struct nb_potential *potential);
+int nb_potential_leaves_plane(const struct nb_term *potential);
 
 /* The cubic through a table: n rows of r, c0, c1, c2, c3, where Phi = c0 + c1 u + c2 u^2 + c3 u^3, u = t - r, for t
  * from this r to the next.  Its first derivative is continuous, and it is monotone where the table is; it has third
@@ -76,10 +63,9 @@ struct nb_external_term {
 };
 struct nb_external {
 	int n;
-	struct nb_external_term term[NB_POTENTIALS];
+	struct nb_external_term term[NB_TERMS_MOST];
 };
-void nb_external_prepare(
-	int n, const struct nb_potential *potential, double G, double time, struct nb_external *external);
+void nb_external_prepare(int n, const struct nb_term *potential, double G, double time, struct nb_external *external);
 
 /* What is added to, of n bodies; arrays where the backend computes. */
 struct nb_external_bodies {

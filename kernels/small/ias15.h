@@ -30,10 +30,11 @@ struct nb_ias15 {
 	struct nb_small bodies; /* with n 0 if there is no force, as a body is alone */
 	size_t n;
 	double star; /* G m of one that stands in the origin and pulls all; 0, as nb_ias15_begin sets it: none */
-	double eta, longest;					   /* the longest step, INFINITY: any */
-	double next, last;					   /* steps; last 0: none has been made */
-	double centre[3], drift[3];				   /* of mass, at the start; */
-	double elapsed, rest;					   /* time from there to the end of the last step */
+	const struct nb_extra *extra; /* forces beside gravity; NULL, as nb_ias15_begin sets it: none */
+	double eta, longest;	      /* the longest step, INFINITY: any */
+	double next, last;	      /* steps; last 0: none has been made */
+	double centre[3], drift[3];   /* of mass, at the start; */
+	double elapsed, rest;	      /* time from there to the end of the last step */
 	double x[NB_IAS15_NUMBERS], v[NB_IAS15_NUMBERS];	   /* at its end, without ... */
 	double rest_x[NB_IAS15_NUMBERS], rest_v[NB_IAS15_NUMBERS]; /* ... what rounding lost */
 	double x0[NB_IAS15_NUMBERS], v0[NB_IAS15_NUMBERS], a0[NB_IAS15_NUMBERS];

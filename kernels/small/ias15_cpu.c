@@ -38,7 +38,23 @@ static double from_star2(const struct nb_small *bodies, size_t i)
 	       bodies->x[2][i] * bodies->x[2][i];
 }
 
-/* Accelerations at s->bodies.x. */
+/* To the accelerations of the bodies, in the other order of numbers. */
+static void add_extra(const struct nb_ias15 *s, double *acc)
+{
+	const size_t n = s->n;
+	double x[NB_IAS15_NUMBERS] = {0}, v[NB_IAS15_NUMBERS] = {0}, a[NB_IAS15_NUMBERS] = {0};
+	for (size_t i = 0; i < n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			x[3 * i + d] = s->bodies.x[d][i];
+			v[3 * i + d] = s->bodies.v[d][i];
+		}
+	nb_extra_add(s->extra, n, s->bodies.mu, x, v, a, NULL);
+	for (size_t i = 0; i < n; i++)
+		for (size_t d = 0; d < 3; d++)
+			acc[d * n + i] += a[3 * i + d];
+}
+
+/* Accelerations at s->bodies.x, and with s->bodies.v where they matter. */
 static int force(struct nb_ias15 *s, double *acc)
 {
 	const size_t n = s->n;
@@ -54,6 +70,8 @@ static int force(struct nb_ias15 *s, double *acc)
 		for (size_t d = 0; d < 3; d++)
 			acc[d * n + i] -= w * s->bodies.x[d][i];
 	}
+	if (s->extra)
+		add_extra(s, acc);
 	return status;
 }
 
@@ -107,7 +125,7 @@ int nb_ias15_load(struct nb_ias15 *s, const double *pos, const double *vel, doub
 	for (size_t i = 0; i < n; i++)
 		for (size_t d = 0; d < 3; d++) {
 			s->bodies.x[d][i] = s->x[d * n + i] = pos[3 * i + d] - s->centre[d];
-			s->v[d * n + i] = vel[3 * i + d] - s->drift[d];
+			s->bodies.v[d][i] = s->v[d * n + i] = vel[3 * i + d] - s->drift[d];
 		}
 	memset(s->rest_x, 0, sizeof s->rest_x);
 	memset(s->rest_v, 0, sizeof s->rest_v);
@@ -151,6 +169,19 @@ static void divide(const struct nb_ias15 *s, double b[B][NB_IAS15_NUMBERS], doub
 			for (int n = k + 1; n < B; n++)
 				sum -= s->power[n][k] * g[n][i];
 			g[k][i] = sum;
+		}
+}
+
+/* Velocities at the part s of a step. */
+static void predict_velocities(struct nb_ias15 *s, double h, double part, double b[B][NB_IAS15_NUMBERS])
+{
+	const size_t n = s->n;
+	for (size_t d = 0; d < 3; d++)
+		for (size_t i = 0, k = d * n; i < n; i++, k++) {
+			double p = 0;
+			for (int j = B - 1; j >= 0; j--)
+				p = (p + b[j][k] / (j + 2)) * part;
+			s->bodies.v[d][i] = s->v[k] + (s->rest_v[k] + (p + s->a0[k]) * (part * h));
 		}
 }
 
@@ -202,6 +233,8 @@ static int fit(struct nb_ias15 *s, double h, double b[B][NB_IAS15_NUMBERS])
 		before = off;
 		for (int n = 1; n <= B; n++) {
 			predict(s, h, node[n], b);
+			if (s->extra)
+				predict_velocities(s, h, node[n], b);
 			if (force(s, acc))
 				return NB_EUNSUPPORTED;
 			off = correct(s, n, acc, b, g);
@@ -281,8 +314,10 @@ int nb_ias15_step(struct nb_ias15 *s)
 	static const double LEAST = 0.25, MOST = 4; /* of one step to the next */
 	const size_t n = s->n;
 	double b[B][NB_IAS15_NUMBERS], e[B][NB_IAS15_NUMBERS], h = s->next, acc[NB_IAS15_NUMBERS];
-	for (size_t d = 0; d < 3 && n > 0; d++)
+	for (size_t d = 0; d < 3 && n > 0; d++) {
 		memcpy(s->bodies.x[d], s->x + d * n, n * sizeof *s->x);
+		memcpy(s->bodies.v[d], s->v + d * n, n * sizeof *s->v);
+	}
 	if (force(s, acc))
 		return NB_EUNSUPPORTED;
 	memcpy(s->a0, acc, sizeof acc);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "common/status.h"
+#include "kernels/small/extra.h"
 #include "kernels/small/kepler.h"
 #include "kernels/small/whfast.h"
 

@@ -20,14 +20,14 @@
 
 #include "common/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+NB_C_BEGIN
 
 /* Bodies 1 .. n-1 are planets. */
 struct nb_trace {
 	size_t n;
-	double gm[NB_SMALL_MOST];			   /* G m */
+	const struct nb_extra
+		*extra;		  /* forces beside gravity, without velocities; NULL, as nb_trace_begin sets it: none */
+	double gm[NB_SMALL_MOST]; /* G m */
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST]; /* Q and V; those of body 0 are not used */
 	double centre[3], drift[3];			   /* of mass, at the beginning of the run, */
 	double elapsed, rest;				   /* and the time since then */
@@ -43,7 +43,5 @@ void nb_trace_store(const struct nb_trace *t, double *pos, double *vel);
 /* Makes a step h, forwards or backwards.  NB_EUNSUPPORTED: bodies collide, or leave the range of numbers. */
 NB_MUST_CHECK int nb_trace_step(struct nb_trace *t, double h);
 
-#ifdef __cplusplus
-}
-#endif
+NB_C_END
 #endif

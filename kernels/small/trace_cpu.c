@@ -179,6 +179,18 @@ static void kick(struct nb_trace *t, double h, const struct meeting *m)
 		}
 }
 
+/* By other forces, of which the star has its share. */
+static void kick_extra(struct nb_trace *t, double h)
+{
+	double a[3 * NB_SMALL_MOST] = {0};
+	if (!t->extra)
+		return;
+	memset(t->x, 0, 3 * sizeof *t->x);
+	nb_extra_add(t->extra, t->n, t->gm, t->x, NULL, a, NULL);
+	for (size_t k = 3; k < 3 * t->n; k++)
+		t->v[k] += h * a[k];
+}
+
 static void jump(struct nb_trace *t, double h)
 {
 	for (size_t d = 0; d < 3; d++) {
@@ -191,12 +203,13 @@ static void jump(struct nb_trace *t, double h)
 }
 
 /* n bodies for a time h; star: G m of one that stands in the origin. */
-static int follow(size_t n, const double *gm, double star, double h, double *x, double *v)
+static int follow(size_t n, const double *gm, double star, const struct nb_extra *extra, double h, double *x, double *v)
 {
 	struct nb_ias15 run;
 	if (nb_ias15_begin(&run, n, gm, 1, 0))
 		return NB_EUNSUPPORTED;
 	run.star = star;
+	run.extra = extra;
 	if (nb_ias15_load(&run, x, v, ETA, fabs(h), h < 0 ? -1 : 1))
 		return NB_EUNSUPPORTED;
 	while (fabs(run.elapsed) < fabs(h))
@@ -223,7 +236,7 @@ static int follow_group(struct nb_trace *t, size_t i, uint32_t group, double h)
 		memcpy(&x[3 * k], &t->x[3 * member[k]], 3 * sizeof *x);
 		memcpy(&v[3 * k], &t->v[3 * member[k]], 3 * sizeof *v);
 	}
-	const int status = follow(n, gm, t->gm[0], h, x, v);
+	const int status = follow(n, gm, t->gm[0], NULL, h, x, v);
 	for (size_t k = 0; k < n; k++) {
 		memcpy(&t->x[3 * member[k]], &x[3 * k], 3 * sizeof *x);
 		memcpy(&t->v[3 * member[k]], &v[3 * k], 3 * sizeof *v);
@@ -235,7 +248,7 @@ static int follow_all(struct nb_trace *t, double h)
 {
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], centre[3], drift[3];
 	place(t, x, v);
-	const int status = follow(t->n, t->gm, 0, h, x, v);
+	const int status = follow(t->n, t->gm, 0, t->extra, h, x, v);
 	relate(t, x, v, centre, drift);
 	return status;
 }
@@ -246,11 +259,13 @@ static int make_step(struct nb_trace *t, double h, const struct meeting *m)
 	if (m->star)
 		return follow_all(t, h);
 	kick(t, h / 2, m);
+	kick_extra(t, h / 2);
 	jump(t, h / 2);
 	for (size_t i = 1; i < t->n && !status; i++)
 		status = follow_group(t, i, m->near[i], h);
 	jump(t, h / 2);
 	kick(t, h / 2, m);
+	kick_extra(t, h / 2);
 	return status;
 }
 

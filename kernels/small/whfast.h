@@ -30,6 +30,8 @@ enum { NB_WHFAST_MOST = 16 /* bodies */ };
 /* Planet k is body k + 1; lanes behind the last planet have no mass and stay where they are. */
 struct nb_whfast {
 	size_t n;
+	const struct nb_extra
+		*extra; /* forces beside gravity, without velocities; NULL, as nb_whfast_begin sets it: none */
 	double h;
 	int corrector; /* its order, 0: none */
 	int lazy;

@@ -29,8 +29,33 @@ static const struct corrector {
 
 static nb_whfast_run *const run_of[] = {NB_ISA_TABLE(nb_whfast_run)};
 
+/* The kick of other forces, in Jacobi coordinates. */
+static void kick_extra(struct nb_whfast *w, double kick)
+{
+	enum { NUMBERS = 3 * NB_WHFAST_MOST };
+	double x[NUMBERS] = {0}, a[NUMBERS] = {0}, gm[NB_WHFAST_MOST] = {w->star};
+	for (size_t d = 0; d < 3; d++) {
+		double inside = 0; /* the centre of mass of those before, relative to the star */
+		for (size_t i = 1; i < w->n; i++) {
+			x[3 * i + d] = w->q[d][i - 1] + inside;
+			inside += w->share[i - 1] * w->q[d][i - 1];
+			gm[i] = w->gm[i - 1];
+		}
+	}
+	nb_extra_add(w->extra, w->n, gm, x, NULL, a, NULL);
+	for (size_t d = 0; d < 3; d++) {
+		double inside = w->star * a[d];
+		for (size_t i = 1; i < w->n; i++) {
+			w->v[d][i - 1] += kick * (a[3 * i + d] - w->inner[i - 1] * inside);
+			inside += gm[i] * a[3 * i + d];
+		}
+	}
+}
+
 static int run(struct nb_whfast *w, double kick, double drift)
 {
+	if (w->extra && kick != 0)
+		kick_extra(w, kick);
 	return run_of[nb_cpu_isa()](w, kick, 0, drift, 1);
 }
 
@@ -157,8 +182,15 @@ int nb_whfast_store(const struct nb_whfast *w, double *pos, double *vel)
 int nb_whfast_steps(struct nb_whfast *w, uint64_t steps)
 {
 	const double ahead = w->lazy ? w->h * w->h / 12 : 0;
+	int status = NB_OK;
 	w->closest = 0;
-	return run_of[nb_cpu_isa()](w, w->h, ahead, w->h, steps);
+	if (!w->extra)
+		return run_of[nb_cpu_isa()](w, w->h, ahead, w->h, steps);
+	for (; steps > 0 && !status; steps--) {
+		kick_extra(w, w->h);
+		status = run_of[nb_cpu_isa()](w, w->h, ahead, w->h, 1);
+	}
+	return status;
 }
 
 void nb_whfast_save(const struct nb_whfast *w, double *q, double *v)

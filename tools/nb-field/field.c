@@ -24,7 +24,7 @@ static void list_potentials(void)
 {
 	printf("potentials, each with x= y= z= vx= vy= vz=:\n");
 	for (int k = 0; k < NB_NPOTENTIAL; k++) {
-		const struct nb_potential_info *info = &nb_potential_info[k];
+		const struct nb_term_kind *info = &nb_potential_info[k];
 		printf("  %-10s %s\n%30s%s\n", info->name, info->keys, "", info->formula);
 	}
 }
@@ -55,26 +55,10 @@ static char *join(const struct nb_run *run)
 	return text;
 }
 
-/* The text with single blanks, for the frame to carry. */
-static char *squeeze(const char *text)
-{
-	char *to = nb_require_memory(NULL, malloc(strlen(text) + 1));
-	size_t n = 0;
-	for (const char *at = text; *at; at++) {
-		const int gap = strchr(" \t\n", *at) != NULL;
-		if (!gap)
-			to[n++] = *at;
-		else if (n > 0 && to[n - 1] != ' ')
-			to[n++] = ' ';
-	}
-	to[n - (n > 0 && to[n - 1] == ' ')] = '\0';
-	return to;
-}
-
 static void check(struct nb_run *run, void *self)
 {
 	struct field *field = self;
-	char why[NB_POTENTIAL_WHY];
+	char why[NB_TERM_WHY];
 	if (run->noperand == 0)
 		nb_die(NB_EXIT_USAGE, "no potential given (want such as 'plummer m=1 a=0.5'; 'help' lists them)");
 	if (strcmp(run->operand[0], "help") == 0) {
@@ -92,9 +76,9 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE,
 			"option '--jerk' needs '--alone' (else the jerk is added to that of nb-force --jerk)");
 	field->G_given = nb_given(run, &field->G);
-	field->text = squeeze(text);
+	field->text = nb_require_memory(NULL, nb_terms_squeeze(text));
 	for (int k = 0; k < field->n; k++) {
-		const struct nb_potential *potential = &field->potential[k];
+		const struct nb_term *potential = &field->potential[k];
 		if (!potential->file)
 			continue;
 		field->table[k].path = nb_require_memory(NULL, strndup(potential->file, potential->file_length));

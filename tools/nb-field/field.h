@@ -19,8 +19,8 @@ struct field {
 	int alone, jerk, G_given, warned;
 	double G;
 	int n;
-	struct nb_potential potential[NB_POTENTIALS];
-	struct field_table table[NB_POTENTIALS]; /* path NULL: none */
+	struct nb_term potential[NB_TERMS_MOST];
+	struct field_table table[NB_TERMS_MOST]; /* path NULL: none */
 	char *given, *text;			 /* the potentials, as they were given and with single blanks */
 };
 

@@ -47,8 +47,9 @@ void nb_force_note_law(struct nb_run *run, const struct force *opt, struct nb_fr
 	int other = g->softening != nb_require_softening_kernel(frame) || g->G != nb_require_attribute(frame, "G", 1);
 	if (had)
 		other |= g->body_eps || g->eps != nb_require_attribute(frame, "softening", 0);
-	other |= nb_frame_attribute(frame, "field") != NULL;
+	other |= nb_frame_attribute(frame, "field") || nb_frame_attribute(frame, "extra");
 	nb_frame_drop_attribute(frame, "field");
+	nb_frame_drop_attribute(frame, "extra");
 	nb_frame_drop_attribute(frame, "field_varies");
 	if (other)
 		nb_drop_run_attributes(frame);

@@ -47,9 +47,10 @@ static void note_law(const struct step *s, char law[NB_LAW_TEXT])
 {
 	const char *eps = nb_frame_attribute(s->frame, "softening"), *G = nb_frame_attribute(s->frame, "G");
 	const char *kernel = nb_frame_attribute(s->frame, "softening_kernel");
-	const char *field = nb_frame_attribute(s->frame, "field");
-	snprintf(law, NB_LAW_TEXT, "softening %.48s%s%.20s, G %.40s%s%.240s", eps ? eps : "unknown",
-		kernel ? " by " : "", kernel ? kernel : "", G ? G : "1", field ? ", field " : "", field ? field : "");
+	const char *field = nb_frame_attribute(s->frame, "field"), *extra = nb_frame_attribute(s->frame, "extra");
+	snprintf(law, NB_LAW_TEXT, "softening %.48s%s%.20s, G %.40s%s%.120s%s%.120s", eps ? eps : "unknown",
+		kernel ? " by " : "", kernel ? kernel : "", G ? G : "1", field ? ", field " : "", field ? field : "",
+		extra ? ", " : "", extra ? extra : "");
 }
 
 void nb_step_energy_load(struct step *s)

@@ -59,6 +59,7 @@ void nb_step_ias15_begin(struct step *s)
 			nb_die(NB_EXIT_FAILED,
 				"'--integrator ias15' takes no masses or softening as extreme as those of %s %" PRIu64,
 				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number);
+		of->run.extra = s->extra.n > 0 ? &s->extra : NULL;
 		if (nb_ias15_load(&of->run, x, v, eta, longest, (int)way_of(s)))
 			of->lost = "bodies are at the same place, or too far apart,";
 		if (of->lost && !all->stopped[k])

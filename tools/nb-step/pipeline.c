@@ -106,7 +106,9 @@ static void add_rows(struct step *s, struct nb_frame *kept, size_t n)
 static void keep_velocities(struct step *s, struct sent *sent)
 {
 	nb_frame_init(&sent->kept);
-	sent->keeps = !s->opt.send_velocities && !s->opt.integrator->needs_jerk; /* jerks need velocities, too */
+	/* jerks need velocities, too, and nb-extra may; what that costs in the few states of the last kind is nothing
+	 */
+	sent->keeps = !s->opt.send_velocities && !s->opt.integrator->needs_jerk && !s->opt.integrator->few;
 	sent->tracks = sent->keeps || s->opt.integrator->corrections;
 	if (!sent->tracks)
 		return;

@@ -24,15 +24,41 @@ static _Noreturn void refuse(struct step *s, const char *what, const char *want)
 		nb_step_few_name(s), want);
 }
 
-/* Whether acc of system k is sum G m d / (d^2 + eps^2)^(3/2) over its other bodies. */
-static int is_force_of_bodies(const struct systems *all, size_t k, double G, double eps, const double *acc_of_all)
+/* The forces that nb-extra says in the frame to have added; it takes no frame of many systems. */
+static void read_extra(struct step *s)
 {
-	double mass[NB_SMALL_MOST], pos[3 * NB_SMALL_MOST], acc[3 * NB_SMALL_MOST];
+	const char *text = nb_frame_attribute(s->frame, "extra");
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	char why[NB_TERM_WHY];
+	uint64_t missing;
+	memset(&s->extra, 0, sizeof s->extra);
+	if (!text || n == 0)
+		return;
+	if (s->systems.many || nb_extra_parse(text, &s->extra, why) ||
+		nb_extra_find(&s->extra, n, nb_step_read(s, NB_MASS, &nb_space_host),
+			nb_frame_field(s->frame, NB_ID) ? nb_require_ids(s->frame, &nb_space_host) : NULL, &missing))
+		refuse(s, "attribute 'extra' is not that of nb-extra", "wants to know the force");
+	if (nb_extra_needs_velocities(&s->extra) && s->opt.integrator->few != NB_FEW_IAS15)
+		refuse(s, "a force of nb-extra depends on velocities",
+			"takes none of these (want --integrator ias15, or gr-potential in place of gr)");
+}
+
+/* Whether acc of system k is sum G m d / (d^2 + eps^2)^(3/2) over its other bodies, and what nb-extra adds. */
+static int is_force_of_bodies(const struct step *s, size_t k, double G, double eps, const double *acc_of_all)
+{
+	const struct systems *all = &s->systems;
+	double mass[NB_SMALL_MOST], pos[3 * NB_SMALL_MOST], vel[3 * NB_SMALL_MOST], acc[3 * NB_SMALL_MOST];
+	double gm[NB_SMALL_MOST], extra[3 * NB_SMALL_MOST] = {0};
 	const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
 	(void)nb_step_system_gather(all, k, 3, all->x, pos);
+	(void)nb_step_system_gather(all, k, 3, all->v, vel);
 	(void)nb_step_system_gather(all, k, 3, acc_of_all, acc);
+	for (size_t i = 0; i < n; i++)
+		gm[i] = G * mass[i];
+	nb_extra_add(&s->extra, n, gm, pos, vel, extra, NULL);
 	for (size_t i = 0; i < n; i++) {
-		double sum[3] = {0}, pulls = 0;
+		double sum[3] = {extra[3 * i], extra[3 * i + 1], extra[3 * i + 2]};
+		double pulls = fabs(sum[0]) + fabs(sum[1]) + fabs(sum[2]);
 		for (size_t j = 0; j < n; j++) {
 			double d[3], r2 = eps * eps;
 			for (size_t c = 0; c < 3; c++) {
@@ -64,25 +90,28 @@ void nb_step_few_require(struct step *s)
 		refuse(s, "forces are softened", "takes no softening (want nb-force -e 0)");
 	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host);
 	int is_theirs = 1;
+	read_extra(s);
 #pragma omp parallel for schedule(static) reduction(& : is_theirs) if (all->of.n > 64)
 	for (size_t k = 0; k < all->of.n; k++)
-		is_theirs &= is_force_of_bodies(all, k, G, eps, acc);
+		is_theirs &= is_force_of_bodies(s, k, G, eps, acc);
 	if (!is_theirs)
 		refuse(s, "the force is not that of all bodies on each other",
-			"takes no other (want nb-force alone, a direct sum in f64)");
+			"takes no other (want nb-force, a direct sum in f64, alone or with nb-extra)");
 }
 
 void nb_step_few_show(struct step *s, double dt)
 {
 	const struct systems *all = &s->systems;
 	const size_t n = s->frame->rows[NB_PARTICLE], bytes = 3 * n * sizeof *all->x;
+	const struct nb_extra extra = s->extra;
 	memcpy(nb_step_update(s, NB_POS, &nb_space_host), all->x, bytes);
 	memcpy(nb_step_update(s, NB_VEL, &nb_space_host), all->v, bytes);
 	nb_step_systems_mark(s);
 	nb_step_drop_stale(s);
 	nb_step_require_in_range(s, s->clock.step, dt);
 	nb_step_compute_force(s);
-	if (memcmp(all->x, nb_step_read(s, NB_POS, &nb_space_host), bytes) != 0)
+	if (memcmp(all->x, nb_step_read(s, NB_POS, &nb_space_host), bytes) != 0 ||
+		memcmp(all->v, nb_step_read(s, NB_VEL, &nb_space_host), bytes) != 0)
 		refuse(s, "the force pipeline changes the order of the bodies, or moves them",
 			"wants them as they are (want nb-force alone)");
 	if (memcmp(all->mass, nb_step_read(s, NB_MASS, &nb_space_host), n * sizeof *all->mass) != 0 ||
@@ -91,4 +120,6 @@ void nb_step_few_show(struct step *s, double dt)
 		refuse(s, "the force pipeline changes masses, G or the softening",
 			"has those of the first state (want nb-force alone)");
 	nb_step_few_require(s);
+	if (memcmp(&extra, &s->extra, sizeof extra) != 0)
+		refuse(s, "the force pipeline changes the forces beside gravity", "has those of the first state");
 }

@@ -256,7 +256,7 @@ void nb_step_spread_move(struct step *s, double kick, double drift);
 int nb_step_spread_force(struct step *s);
 void nb_step_spread_report(const struct step *s); /* after -v */
 
-/* An instance.  The last twelve belong to the files in whose sections they are declared. */
+/* An instance.  The last thirteen belong to the files in whose sections they are declared. */
 struct step {
 	struct options opt;
 	struct nb_run *run;
@@ -281,6 +281,7 @@ struct step {
 	struct planets planets;
 	struct fifteen fifteen;
 	struct trace_of *trace; /* each system */
+	struct nb_extra extra;	/* forces of the pipeline beside gravity, for integrators of a few bodies */
 	struct comoving comoving;
 };
 

@@ -278,8 +278,10 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 {
 	char before[NB_STALE_TEXT] = "";
 	nb_list_derived(frame, before);
-	if (op->kind != FROM_UNITS)
-		nb_frame_drop_attribute(frame, "field"); /* its words are about another frame of reference, or units */
+	if (op->kind != FROM_UNITS) { /* their words are about another frame of reference, or units */
+		nb_frame_drop_attribute(frame, "field");
+		nb_frame_drop_attribute(frame, "extra");
+	}
 	if (op->kind != SHIFT && op->kind != ROTATE && op->kind != FROM_UNITS && op->kind != UNITS)
 		nb_drop_run_attributes(frame);
 	switch (op->kind) {

@@ -64,9 +64,9 @@ static void same(size_t n, size_t width, const double *want, const double *got)
 
 static void compare(const char *text, size_t n, double extent)
 {
-	struct nb_potential potential[NB_POTENTIALS];
+	struct nb_term potential[NB_TERMS_MOST];
 	struct nb_external external;
-	char why[NB_POTENTIAL_WHY];
+	char why[NB_TERM_WHY];
 	int count;
 	uint64_t state = 5;
 	static double r[ROWS], phi[ROWS], row[ROWS * NB_POTENTIAL_ROW];

@@ -13,12 +13,12 @@ struct felt {
 
 static struct nb_external parse(const char *text, double G, double time)
 {
-	static struct nb_potential potential[NB_POTENTIALS];
+	static struct nb_term potential[NB_TERMS_MOST];
 	static double row[5 * NB_POTENTIAL_ROW];
 	/* Phi of a Plummer sphere, coarsely */
 	static const double r[5] = {0, 0.5, 1, 2, 4};
 	struct nb_external external;
-	char why[NB_POTENTIAL_WHY] = "";
+	char why[NB_TERM_WHY] = "";
 	int n = 0;
 	const int status = nb_potentials_parse(text, potential, &n, why);
 	CHECK(status == NB_OK);
@@ -403,8 +403,8 @@ static void tables(void)
 
 static void refused(const char *text, const char *want)
 {
-	struct nb_potential potential[NB_POTENTIALS];
-	char why[NB_POTENTIAL_WHY] = "";
+	struct nb_term potential[NB_TERMS_MOST];
+	char why[NB_TERM_WHY] = "";
 	int n;
 	CHECK(nb_potentials_parse(text, potential, &n, why) == NB_EINVAL);
 	snprintf(label, sizeof label, "'%.100s': %.250s", text, why);
@@ -413,8 +413,8 @@ static void refused(const char *text, const char *want)
 
 static void texts(void)
 {
-	struct nb_potential p[NB_POTENTIALS];
-	char why[NB_POTENTIAL_WHY], many[400] = "";
+	struct nb_term p[NB_TERMS_MOST];
+	char why[NB_TERM_WHY], many[400] = "";
 	int n = 0;
 	CHECK(nb_potentials_parse(
 		      " \tnfw  rs=0.2\nm=1;disk m=.1 a=0.3 b=3e-2 ;table:file=a=b:c.txt,x=-1", p, &n, why) == NB_OK);
@@ -458,7 +458,7 @@ static void texts(void)
 	refused("point =1", "potential point: '=1' is not KEY=VALUE");
 	refused("point m=11111111111111111111111111111111111111111111111111111111111111111111111111111111",
 		"invalid m '1111");
-	for (int k = 0; k <= NB_POTENTIALS; k++)
+	for (int k = 0; k <= NB_TERMS_MOST; k++)
 		strcat(many, k ? "; point m=1" : "point m=1");
 	refused(many, "more than 16 potentials");
 }

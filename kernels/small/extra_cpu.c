@@ -1,0 +1,209 @@
+/* extra_cpu.c - forces between a body and others, beside gravity. */
+#include "kernels/small/small.h"
+
+#include <math.h>
+
+const struct nb_term_kind nb_extra_info[NB_NEXTRA] = {
+#define NB_EXTRA(id, name, keys, formula) {name, keys, formula},
+#include "kernels/small/extra.def"
+#undef NB_EXTRA
+};
+
+static const struct nb_term_key key_info[NB_NEXTRA_KEY] = {
+#define NB_EXTRA_KEY(id, name, sign, value) {name, NB_TERM_##sign, value},
+#include "kernels/small/extra.def"
+#undef NB_EXTRA_KEY
+};
+
+_Static_assert((int)NB_NEXTRA_KEY <= (int)NB_TERM_KEYS_MOST, "keys");
+
+int nb_extra_parse(const char *text, struct nb_extra *e, char why[NB_TERM_WHY])
+{
+	static const struct nb_term_language language = {.noun = "force",
+		.nkind = NB_NEXTRA,
+		.kind = nb_extra_info,
+		.nkey = NB_NEXTRA_KEY,
+		.key = key_info,
+		.common = "body?",
+		.positive_kind = -1};
+	static const double radians = 3.14159265358979323846 / 180;
+	const int status = nb_terms_parse(&language, text, e->term, &e->n, why);
+	for (int k = 0; k < e->n && !status; k++) {
+		const double inc = e->term[k].value[NB_EXTRA_KEY_INC] * radians;
+		const double node = e->term[k].value[NB_EXTRA_KEY_NODE] * radians;
+		e->axis[k][0] = sin(node) * sin(inc);
+		e->axis[k][1] = -cos(node) * sin(inc);
+		e->axis[k][2] = cos(inc);
+	}
+	return status;
+}
+
+int nb_extra_needs_velocities(const struct nb_extra *e)
+{
+	int needs = 0;
+	for (int k = 0; k < e->n; k++)
+		switch (e->term[k].kind) {
+		case NB_EXTRA_GR_POTENTIAL:
+		case NB_EXTRA_OBLATE: break;
+		case NB_EXTRA_TIDES: needs |= e->term[k].value[NB_EXTRA_KEY_TAU] != 0; break;
+		default: needs = 1;
+		}
+	return needs;
+}
+
+static size_t row_of(double id, size_t n, const uint64_t *ids)
+{
+	size_t row = 0;
+	while (row < n && (ids ? (double)ids[row] : (double)row) != id)
+		row++;
+	return row;
+}
+
+int nb_extra_find(struct nb_extra *e, size_t n, const double *mass, const uint64_t *id, uint64_t *missing)
+{
+	size_t heaviest = 0; /* of several the one with the lowest id: the order may be any */
+	for (size_t i = 1; i < n; i++)
+		if (mass[i] > mass[heaviest] || (mass[i] == mass[heaviest] && id && id[i] < id[heaviest]))
+			heaviest = i;
+	for (int k = 0; k < e->n; k++) {
+		const struct nb_term *t = &e->term[k];
+		const int keys[2] = {NB_EXTRA_KEY_BODY, NB_EXTRA_KEY_ON};
+		size_t *const rows[2] = {&e->from[k], &e->on[k]};
+		for (int j = 0; j < 2; j++) {
+			*rows[j] = t->given >> keys[j] & 1 ? row_of(t->value[keys[j]], n, id) : heaviest;
+			*missing = (uint64_t)t->value[keys[j]];
+			if (*rows[j] == n)
+				return NB_EINVAL;
+		}
+	}
+	return NB_OK;
+}
+
+static double product(const double *a, const double *b)
+{
+	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* One body, with what it has relative to the one that the force comes from, both of G m, and that one's axis. */
+struct pair {
+	double from, gm, r2, r, x[3], v[3], along; /* along: x.v */
+	const double *p, *axis;			   /* values of keys */
+};
+
+static void gr(const struct pair *b, double *a)
+{
+	const double c = b->p[NB_EXTRA_KEY_C], s = b->from / (c * c * b->r2 * b->r);
+	for (int d = 0; d < 3; d++)
+		a[d] = s * ((4 * b->from / b->r - product(b->v, b->v)) * b->x[d] + 4 * b->along * b->v[d]);
+}
+
+static double gr_potential(const struct pair *b, double *a)
+{
+	const double speed = b->from / (b->p[NB_EXTRA_KEY_C] * b->r);
+	for (int d = 0; d < 3; d++)
+		a[d] = -6 * speed * speed / b->r2 * b->x[d];
+	return -3 * speed * speed;
+}
+
+/* Legendre's polynomials P_2 and P_4 of u, the cosine of the angle to the axis. */
+static double oblate(const struct pair *b, double *a)
+{
+	const double u = product(b->x, b->axis) / b->r, u2 = u * u, q = b->p[NB_EXTRA_KEY_R] / b->r, q2 = q * q;
+	const double two = b->p[NB_EXTRA_KEY_J2] * q2, four = b->p[NB_EXTRA_KEY_J4] * q2 * q2;
+	const double p2 = 1.5 * u2 - 0.5, p4 = (35 * u2 * u2 - 30 * u2 + 3) / 8;
+	const double slope2 = 3 * u, slope4 = (35 * u2 - 15) * u / 2;
+	const double radial = two * (3 * p2 + u * slope2) + four * (5 * p4 + u * slope4);
+	const double axial = two * slope2 + four * slope4;
+	for (int d = 0; d < 3; d++)
+		a[d] = b->from / b->r2 * (radial * b->x[d] / b->r - axial * b->axis[d]);
+	return b->from / b->r * (two * p2 + four * p4);
+}
+
+/* The bulge is that which the other body raises. */
+static double tides(const struct pair *b, double *a)
+{
+	const double q = b->p[NB_EXTRA_KEY_R] / b->r, tau = b->p[NB_EXTRA_KEY_TAU], *x = b->x, *v = b->v;
+	const double s = 3 * b->p[NB_EXTRA_KEY_K2] * b->gm * q * q * q * q * q / (b->r2 * b->r);
+	double spin[3]; /* beyond that of the orbit, x cross v / r^2 */
+	for (int d = 0; d < 3; d++) {
+		const int e = (d + 1) % 3, f = (d + 2) % 3;
+		spin[d] = b->p[NB_EXTRA_KEY_OMEGA] * b->axis[d] - (x[e] * v[f] - x[f] * v[e]) / b->r2;
+	}
+	for (int d = 0; d < 3; d++) {
+		const int e = (d + 1) % 3, f = (d + 2) % 3;
+		a[d] = s * (tau * (spin[e] * x[f] - spin[f] * x[e]) - (1 + 3 * tau * b->along / b->r2) * x[d]);
+	}
+	return -s / 6 * b->r2;
+}
+
+static void radiation(const struct pair *b, double *a)
+{
+	const double c = b->p[NB_EXTRA_KEY_C], s = b->p[NB_EXTRA_KEY_BETA] * b->from / b->r2;
+	for (int d = 0; d < 3; d++)
+		a[d] = s * ((1 - b->along / (b->r * c)) * b->x[d] / b->r - b->v[d] / c);
+}
+
+static void damp(const struct pair *b, double *a)
+{
+	const double tau_a = b->p[NB_EXTRA_KEY_TAU_A], tau_e = b->p[NB_EXTRA_KEY_TAU_E],
+		     tau_i = b->p[NB_EXTRA_KEY_TAU_I];
+	for (int d = 0; d < 3; d++) {
+		a[d] = tau_a != 0 ? -b->v[d] / (2 * tau_a) : 0;
+		a[d] -= tau_e != 0 ? 2 * b->along * b->x[d] / (b->r2 * tau_e) : 0;
+		a[d] -= tau_i != 0 && d == 2 ? 2 * b->v[d] / tau_i : 0;
+	}
+}
+
+/* The energy of the pair over G m of the body is returned, 0 if it has none. */
+static double accelerate(int kind, const struct pair *b, double *a)
+{
+	switch (kind) {
+	case NB_EXTRA_GR_POTENTIAL: return gr_potential(b, a);
+	case NB_EXTRA_OBLATE: return oblate(b, a);
+	case NB_EXTRA_TIDES: return tides(b, a);
+	case NB_EXTRA_RADIATION: radiation(b, a); return 0;
+	case NB_EXTRA_DAMP: damp(b, a); return 0;
+	default: gr(b, a); return 0;
+	}
+}
+
+static int is_acted_on(const struct nb_extra *e, int k, size_t i, double gm)
+{
+	const int kind = e->term[k].kind;
+	return i != e->from[k] && (kind != NB_EXTRA_DAMP || i == e->on[k]) && (kind != NB_EXTRA_RADIATION || gm == 0);
+}
+
+void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *vel,
+	double *acc, double *pot)
+{
+	for (int k = 0; k < e->n; k++) {
+		const int kind = e->term[k].kind;
+		const size_t from = e->from[k];
+		for (size_t i = 0; i < n; i++) {
+			struct pair b = {.from = gm[from], .gm = gm[i], .p = e->term[k].value, .axis = e->axis[k]};
+			double a[3];
+			if (!is_acted_on(e, k, i, gm[i]))
+				continue;
+			for (size_t d = 0; d < 3; d++) {
+				b.x[d] = pos[3 * i + d] - pos[3 * from + d];
+				b.v[d] = vel ? vel[3 * i + d] - vel[3 * from + d] : 0;
+			}
+			b.r2 = product(b.x, b.x);
+			b.r = sqrt(b.r2);
+			b.along = product(b.x, b.v);
+			if (b.r2 == 0)
+				continue;
+			const double energy = accelerate(kind, &b, a);
+			/* the rest of the momentum is carried away by light, or by gas */
+			const double share = kind == NB_EXTRA_DAMP || b.from == 0 ? 0 : gm[i] / b.from;
+			for (size_t d = 0; d < 3; d++) {
+				acc[3 * i + d] += a[d];
+				acc[3 * from + d] -= share * a[d];
+			}
+			if (pot) {
+				pot[i] += energy;
+				pot[from] += share * energy;
+			}
+		}
+	}
+}

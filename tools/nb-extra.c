@@ -1,0 +1,156 @@
+/* nb-extra: relativity, oblateness, tides, radiation and damping, added to the forces of each frame. */
+#include "kernels/small/small.h"
+#include "tools/filter/filter.h"
+#include "tools/filter/require.h"
+
+#include "common/mem.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct extra {
+	struct nb_extra forces;
+	char *text; /* of the forces, with single blanks */
+};
+
+static void list_forces(void)
+{
+	printf("forces, each with body=:\n");
+	for (int k = 0; k < NB_NEXTRA; k++) {
+		const struct nb_term_kind *info = &nb_extra_info[k];
+		printf("  %-12s %s\n%30s%s\n", info->name, info->keys, "", info->formula);
+	}
+}
+
+static void check(struct nb_run *run, void *self)
+{
+	struct extra *extra = self;
+	char why[NB_TERM_WHY];
+	if (run->noperand == 0)
+		nb_die(NB_EXIT_USAGE, "no force given (want such as 'gr-potential c=173.14'; 'help' lists them)");
+	const char *text = run->operand[0];
+	if (strcmp(text, "help") == 0) {
+		list_forces();
+		nb_leave(run);
+	}
+	const int status = nb_extra_parse(text, &extra->forces, why);
+	if (status && access(text, R_OK) == 0)
+		nb_die(NB_EXIT_USAGE, "operand '%s' is no force (want such as 'gr-potential c=173.14' before files)",
+			text);
+	if (status)
+		nb_die(NB_EXIT_USAGE, "%s", why);
+	extra->text = nb_require_memory(NULL, nb_terms_squeeze(text));
+}
+
+static void clear(void *self)
+{
+	struct extra *extra = self;
+	free(extra->text);
+}
+
+static void require_plane(const struct extra *extra, const struct nb_frame *frame)
+{
+	if (nb_require_dim(frame) != 2)
+		return;
+	for (int k = 0; k < extra->forces.n; k++)
+		if (fmod(extra->forces.term[k].value[NB_EXTRA_KEY_INC], 180) != 0)
+			nb_die(NB_EXIT_FAILED,
+				"force %s would pull bodies out of the plane of frame %" PRIu64
+				", which has 2 dimensions (want no inc)",
+				nb_extra_info[extra->forces.term[k].kind].name, frame->number);
+}
+
+static void find_bodies(struct extra *extra, const struct nb_frame *frame, const double *mass)
+{
+	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
+	uint64_t missing;
+	if (frame->rows[NB_PARTICLE] > 0 && nb_extra_find(&extra->forces, frame->rows[NB_PARTICLE], mass, id, &missing))
+		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no body with the id %" PRIu64, frame->number, missing);
+}
+
+static double *update(const struct nb_frame *frame, enum nb_field field)
+{
+	(void)nb_require_f64(frame, field, &nb_space_host);
+	return nb_require_memory(frame, nb_column_update(nb_frame_field(frame, field), &nb_space_host, NB_AS_F64));
+}
+
+static void require_in_range(struct nb_frame *frame, enum nb_field field)
+{
+	struct nb_column *column = nb_frame_field(frame, field);
+	const size_t bad = column ? nb_column_first_bad(column, NB_BAD_NONFINITE) : 0;
+	if (bad == SIZE_MAX)
+		nb_out_of_memory(frame);
+	if (column && bad < column->rows)
+		nb_die(NB_EXIT_FAILED,
+			"field '%s' of the body with id %" PRIu64 " overflows in frame %" PRIu64
+			" (are the units extreme?)",
+			column->name, nb_body_id(frame, bad), frame->number);
+}
+
+/* Says in the frame what forces it has. */
+static void note(const struct extra *extra, struct nb_frame *frame)
+{
+	const char *known = nb_frame_attribute(frame, "extra");
+	const size_t size = (known ? strlen(known) : 0) + strlen(extra->text) + 3;
+	char *text = nb_require_memory(frame, malloc(size));
+	snprintf(text, size, "%s%s%s", known ? known : "", known ? "; " : "", extra->text);
+	nb_set_attribute(frame, "extra", text);
+	free(text);
+	if (nb_extra_needs_velocities(&extra->forces)) /* they have no energy */
+		nb_set_attribute(frame, "field_varies", "1");
+	nb_drop_run_attributes(frame);
+}
+
+static void add_forces(struct nb_run *run, void *self, struct nb_frame *frame)
+{
+	struct extra *extra = self;
+	const size_t n = frame->rows[NB_PARTICLE];
+	const int moving = nb_extra_needs_velocities(&extra->forces);
+	(void)run;
+	nb_require_valid(frame);
+	require_plane(extra, frame);
+	nb_require_field(frame, NB_POS);
+	nb_require_field(frame, NB_MASS);
+	if (moving)
+		nb_require_field(frame, NB_VEL);
+	if (!nb_frame_field(frame, NB_ACC))
+		nb_die(NB_EXIT_FAILED, "field 'acc' missing in frame %" PRIu64 " (put 'nb-force' before)",
+			frame->number);
+	if (nb_frame_field(frame, NB_JERK))
+		nb_die(NB_EXIT_FAILED,
+			"frame %" PRIu64
+			" has field 'jerk', to which nb-extra cannot add (want nb-force without --jerk)",
+			frame->number);
+	const double G = nb_require_attribute(frame, "G", 1), *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	double *gm = nb_require_memory(frame, nb_alloc(n, sizeof *gm));
+	for (size_t i = 0; i < n; i++)
+		gm[i] = G * mass[i];
+	find_bodies(extra, frame, mass);
+	double *acc = update(frame, NB_ACC), *pot = nb_frame_field(frame, NB_POT) ? update(frame, NB_POT) : NULL;
+	nb_extra_add(&extra->forces, n, gm, nb_require_f64(frame, NB_POS, &nb_space_host),
+		moving ? nb_require_f64(frame, NB_VEL, &nb_space_host) : NULL, acc, pot);
+	nb_free(gm);
+	require_in_range(frame, NB_ACC);
+	require_in_range(frame, NB_POT);
+	note(extra, frame);
+}
+
+const struct nb_tool nb_tool_extra = {
+	.name = "nb-extra",
+	.about = "add relativity, oblateness, tides, radiation or damping to the forces of each frame",
+	.operands = "FORCES [FILE ...]",
+	.max_operands = 1,
+	.files = 1,
+	.common = NB_COMMON_HISTORY,
+	.footer = "FORCES is NAME KEY=VALUE ..., several divided by ';': 'gr-potential c=173.14; oblate j2=2e-7 "
+		  "r=0.00465'.\n",
+	.more_help = list_forces,
+	.size = sizeof(struct extra),
+	.streams = NB_READS | NB_WRITES,
+	.check = check,
+	.frame = add_forces,
+	.clear = clear,
+};
