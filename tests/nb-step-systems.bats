@@ -76,6 +76,47 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 	nb-step -d 0.05 -k 20 --every 0 nb-force many.nb | bodies | cmp - <(bodies 'id < 200' <with.nb)
 }
 
+@test "--stop-when ends a system alone, before the step of which it holds, whatever is written" {
+	nb-gen orbits --systems 5 'm=1; m=1e-3 a=1; m=1e-3 a=1.1+0.1*system M=90+20*system' >close.nb
+	nb-merge --systems --ids renumber close.nb <(nb-gen orbits 'm=1; m=1e-3 a=9') >close6.nb
+	for how in '-d 0.02' '-d 0.1 --integrator whfast' '-d 0.1 --integrator trace' '--integrator ias15'; do
+		read -ra run <<<"nb-step --no-history $how --until 30"
+		end='dmin < 0.2 || rmax > 4'
+		"${run[@]}" --every-time 30 --stop-when "$end" nb-force close6.nb >run.nb
+		nb-select --frames last --where 'stopped == 2' run.nb | nb-stats --epot none --each system --format tsv | cut -f 3 >ended
+		[ "$(grep -c '^5$' ended)" -eq 1 ] # at once
+		[ "$(grep -c '^[0-4]$' ended)" -ge 1 ]
+		[ "$(grep -c '^[0-4]$' ended)" -lt 5 ]
+		equals "$(nb-select --frames last --where 'system == 5 && system_time != 0' run.nb | mutate show id)" ''
+		"${run[@]}" --every-time 10 --stop-when "$end" nb-force close6.nb | bodies | cmp - <(bodies <run.nb)
+		[[ "$how" != '-d 0.02' ]] || NB_FOLD=off "${run[@]}" --every-time 30 --stop-when "$end" nb-force close6.nb | cmp - run.nb
+		# those that go on are as without; those that do not, are not
+		"${run[@]}" --every-time 30 nb-force close6.nb | bodies >free
+		grep -xFf free <(bodies <run.nb) | cmp - <(bodies 'stopped == 0' <run.nb)
+		k=$(head -n 1 ended)
+		nb-select --where "system == $k" close6.nb | "${run[@]}" --every-time 30 --stop-when "$end" nb-force | bodies | cmp - <(bodies "system == $k" <run.nb)
+		bodies 'stopped == 2' <run.nb >before
+		nb-select --frames last run.nb | nb-calc '@time = 0' '@step = 0' | "${run[@]}" --every-time 30 --stop-when "$end" nb-force | bodies 'stopped == 2' | grep -xFf before | cmp - before
+	done
+	nb-select --frames last run.nb >end.nb
+	fails_with 1 "of frame 0 has ended, and would be moved (want '--stop-when'" 'nb-step -d 0.1 nb-force end.nb'
+	for how in '-d 0.02' '-d 0.1 --integrator whfast' '-d 0.1 --integrator trace'; do # in between nothing is tested
+		read -ra run <<<"nb-step $how -k 20 --every 0 --stop-every 7"
+		nb-select --where 'system < 5' close6.nb | "${run[@]}" --stop-when "time > $(awk "BEGIN { print ${how:3:4} * 7.5 }")" nb-force >late.nb
+		equals "$(mutate show system_time <late.nb | awk "{ printf \"%.6g\\n\", \$1 / ${how:3:4} }" | sort -u)" 14
+	done
+}
+
+@test "--stop-when wants a condition of systems that are moved without frames" {
+	fails_with 2 "option '--stop-every' needs '--stop-when'" 'nb-step -d 0.1 --stop-every 2 nb-force many.nb'
+	fails_with 2 "'rmax' is not a condition" 'nb-step -d 0.1 --stop-when rmax nb-force many.nb'
+	fails_with 2 "unknown name 'r' (want dmin, rmax or time)" 'nb-step -d 0.1 --stop-when "r > 1" nb-force many.nb'
+	fails_with 2 "option '--stop-when' needs the force pipeline as operand" 'nb-force many.nb | nb-step -d 0.1 --stop-when "rmax > 1"'
+	fails_with 1 "has no column 'system' (want nb-calc 'system = 0' before)" 'nb-step -d 0.1 --stop-when "rmax > 1" nb-force s0.nb'
+	fails_with 1 'with nb-force alone (here another case: the integrator)' 'nb-step -d 0.1 --integrator euler --stop-when "rmax > 1" nb-force many.nb'
+	fails_with 1 'a system of more than 16 bodies' 'nb-gen plummer -n 17 --systems 2 | nb-step -d 0.1 --stop-when "rmax > 1" nb-force'
+}
+
 @test "frames without bodies or with systems of 16 and 17 bodies, and what is refused" {
 	for how in '-k 9 -d 0.1' '-k 9 -d 0.1 --integrator whfast' '-k 9 -d 0.1 --integrator trace' '--until 1 --integrator ias15'; do
 		read -ra run <<<"nb-step $how"

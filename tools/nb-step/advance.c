@@ -83,5 +83,6 @@ uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exac
 	nb_step_require_in_range(s, s->clock.step, *dt);
 	nb_step_compute_force(s);
 	nb_step_finish_kick(s);
+	nb_step_stop_hold(s);
 	return made;
 }

@@ -53,7 +53,7 @@ void nb_step_ias15_begin(struct step *s)
 		(void)nb_step_system_gather(all, k, 3, all->x, x);
 		(void)nb_step_system_gather(all, k, 3, all->v, v);
 		of->ended = of->begun = s->clock.now;
-		of->made = 0;
+		of->made = of->all = 0;
 		of->lost = NULL;
 		if (nb_ias15_begin(&of->run, n, mass, all->G, all->eps))
 			nb_die(NB_EXIT_FAILED,
@@ -86,12 +86,23 @@ static const char *make_step(struct fifteen_of *of)
 	return NULL;
 }
 
-/* Up to most steps, until the last one comes to the time mark, or passes it. */
-static void make_steps(struct fifteen_of *of, double way, double mark, uint64_t most)
+/* Whether system k ends before its next step. */
+static int stops(struct step *s, size_t k, const struct fifteen_of *of)
 {
-	for (uint64_t k = 0;; k++, of->made++) {
+	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
+	if (!nb_step_is_tested(&s->stop, of->all))
+		return 0;
+	nb_ias15_at(&of->run, of->run.last, x, v);
+	return nb_step_stops(s, k, of->ended.time, x, v);
+}
+
+/* Up to most steps of system k, until the last one comes to the time mark, or passes it. */
+static void make_steps(struct step *s, size_t k, double way, double mark, uint64_t most)
+{
+	struct fifteen_of *of = &s->fifteen.of[k];
+	for (uint64_t j = 0;; j++, of->made++, of->all++) {
 		of->there = isfinite(mark) && of->run.last != 0 && way * time_after(&of->ended, mark) <= 0;
-		if (of->there || k == most)
+		if (of->there || j == most || stops(s, k, of))
 			return;
 		of->lost = make_step(of);
 		if (of->lost)
@@ -109,8 +120,8 @@ static size_t make_round(struct step *s, double mark, uint64_t most)
 #pragma omp parallel for schedule(dynamic) reduction(+ : left) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++)
 		if (!all->stopped[k] && !list[k].there) {
-			make_steps(&list[k], way, mark, most);
-			left += !list[k].there && !list[k].lost;
+			make_steps(s, k, way, mark, most);
+			left += !list[k].there && !list[k].lost && !all->stopped[k];
 		}
 	for (size_t k = 0; k < all->of.n; k++)
 		if (list[k].lost && !all->stopped[k])

@@ -12,8 +12,10 @@ static const double ROUNDING = 1e-12;
 
 const char *nb_step_few_name(const struct step *s)
 {
-	static const char *const name[] = {
-		[NB_FEW_WHFAST] = "whfast", [NB_FEW_IAS15] = "ias15", [NB_FEW_TRACE] = "trace"};
+	static const char *const name[] = {[NB_FEW_NONE] = "leapfrog",
+		[NB_FEW_WHFAST] = "whfast",
+		[NB_FEW_IAS15] = "ias15",
+		[NB_FEW_TRACE] = "trace"};
 	return name[s->opt.integrator->few];
 }
 
@@ -83,7 +85,7 @@ void nb_step_few_require(struct step *s)
 {
 	const struct systems *all = &s->systems;
 	const double G = nb_require_attribute(s->frame, "G", 1), eps = nb_require_attribute(s->frame, "softening", 0);
-	const int softened = s->opt.integrator->few == NB_FEW_IAS15;
+	const int softened = s->opt.integrator->few == NB_FEW_IAS15 || !s->opt.integrator->few;
 	if (nb_frame_field(s->frame, NB_EPS) || nb_frame_attribute(s->frame, "softening_kernel"))
 		refuse(s, "bodies have softenings of their own, or not Plummer's", "takes none of these");
 	if (!softened && eps > 0)

@@ -43,12 +43,15 @@ void nb_step_small_begin(struct step *s)
 {
 	const size_t n = s->systems.many ? s->systems.of.largest : s->frame->rows[NB_PARTICLE];
 	s->small.n = 0;
-	if ((n < 2 && !s->systems.many) || n > NB_SMALL_MOST || s->opt.integrator->few)
+	if (s->opt.integrator->few || (((n < 2 && !s->systems.many) || n > NB_SMALL_MOST) && !s->stop.text))
 		return;
-	const char *why = why_not_steps(s);
-	why = why ? why : why_not_force(s);
+	const char *why = n > NB_SMALL_MOST ? "a system of more than 16 bodies" : why_not_steps(s);
+	if (!why && !s->stop.text)
+		why = why_not_force(s);
 	if (!why && s->systems.many) {
 		nb_step_systems_begin(s);
+		if (s->stop.text) /* whether its programs run in this process or not */
+			nb_step_few_require(s);
 		s->small.n = s->systems.of.n;
 	} else if (!why &&
 		   nb_small_begin(&s->small, n, nb_step_read(s, NB_MASS, &nb_space_host),
@@ -56,6 +59,13 @@ void nb_step_small_begin(struct step *s)
 		s->small.n = 0;
 		why = "masses or the softening are extreme";
 	}
+	if (why && s->stop.text)
+		nb_die(NB_EXIT_FAILED,
+			"option '--stop-when' needs steps that need no frames, as of the leapfrog of systems of up to "
+			"16 "
+			"bodies with nb-force alone (here another case: %s)",
+			why);
+	nb_step_stop_hold(s); /* the first frame has what the others have */
 	if (why)
 		nb_verbose("not folded: steps of a few bodies: %s", why);
 	else
@@ -97,7 +107,8 @@ static int compute_force(struct nb_small *system, int is_plain, const double *ma
 }
 
 /* Steps of system k, the last one short of the force at its end. */
-static int move_system(const struct step *s, size_t k, const double *acc_of_all, uint64_t steps, const double *dt)
+static int move_system(struct step *s, size_t k, const struct moment *begun, uint64_t first, const double *acc_of_all,
+	uint64_t steps, const double *dt)
 {
 	const struct nb_integrator *integrator = s->opt.integrator;
 	const struct systems *all = &s->systems;
@@ -105,6 +116,7 @@ static int move_system(const struct step *s, size_t k, const double *acc_of_all,
 	const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
 	struct nb_small system;
 	const int is_plain = nb_small_begin(&system, n, mass, all->G, all->eps) == NB_OK;
+	struct moment now = *begun;
 	int status = NB_OK;
 	(void)nb_step_system_gather(all, k, 3, all->x, x);
 	(void)nb_step_system_gather(all, k, 3, all->v, v);
@@ -115,6 +127,12 @@ static int move_system(const struct step *s, size_t k, const double *acc_of_all,
 		if (j > 0) {
 			status = compute_force(&system, is_plain, mass, all->G, all->eps);
 			nb_small_kick(&system, integrator->lag * dt[j - 1]);
+			now = nb_step_later(now, dt[j - 1]);
+		}
+		if (nb_step_is_tested(&s->stop, first + j)) {
+			nb_small_store(&system, x, v);
+			if (nb_step_stops(s, k, now.time, x, v))
+				return status;
 		}
 		nb_small_kick_drift(&system, integrator->stage->kick * dt[j], integrator->stage->drift * dt[j]);
 	}
@@ -124,7 +142,8 @@ static int move_system(const struct step *s, size_t k, const double *acc_of_all,
 	return status;
 }
 
-static void move_systems(struct step *s, uint64_t steps, const double *dt)
+/* begun, first: time and number of steps of the run before them. */
+static void move_systems(struct step *s, const struct moment *begun, uint64_t first, uint64_t steps, const double *dt)
 {
 	const struct systems *all = &s->systems;
 	const size_t bytes = 3 * s->frame->rows[NB_PARTICLE] * sizeof *all->x;
@@ -135,7 +154,7 @@ static void move_systems(struct step *s, uint64_t steps, const double *dt)
 	memcpy(all->v, vel, bytes);
 #pragma omp parallel for schedule(dynamic, 4) reduction(max : status) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++) {
-		const int own = move_system(s, k, acc, steps, dt);
+		const int own = all->stopped[k] ? NB_OK : move_system(s, k, begun, first, acc, steps, dt);
 		status = own > status ? own : status;
 	}
 	nb_step_require(s, status);
@@ -151,12 +170,14 @@ uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact)
 	const struct nb_integrator *integrator = s->opt.integrator;
 	const double calm = s->small.n && !s->systems.many ? nb_step_energy_calm(s) : 0;
 	uint64_t made = 0;
-	if (!s->small.n || most < 2)
+	if (!s->small.n || (most < 2 && !s->stop.text))
 		return 0;
 	if (s->systems.many) {
 		double list[NB_STEPS_OF_SYSTEMS];
+		const struct moment begun = s->clock.now;
+		const uint64_t first = s->clock.step - s->clock.first_step;
 		made = nb_step_plan_several(s, most, dt, exact, list);
-		move_systems(s, made, list);
+		move_systems(s, &begun, first, made, list);
 		s->clock.pending = integrator->lag * *dt;
 		return made;
 	}

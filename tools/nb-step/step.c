@@ -60,6 +60,10 @@ static const struct nb_option options[] = {
 	{0, "steps-in", NB_CHOICE(struct step, opt.steps_in), .arg = "lna|a|t", .fallback = "lna",
 		.help = "with --cosmology: -d is of the logarithm of the scale factor, of the scale factor, or of "
 			"time"},
+	{0, "stop-every", NB_U64(struct step, stop.every), .min = 1, .max = 0x1p53, .arg = "N", .fallback = "1",
+		.help = "with --stop-when: test before every Nth step"},
+	{0, "stop-when", NB_TEXT(struct step, stop.text), .arg = "CONDITION",
+		.help = "a system ends alone where this holds of it, such as 'dmin < 0.01 || rmax > 100'"},
 	{0, "until", NB_REAL(struct step, opt.until), .min = -1e300, .arg = "T",
 		.help = "stop at the step nearest to time T"},
 };
@@ -115,6 +119,7 @@ static void check(struct nb_run *run, void *self)
 	nb_step_few_check(s, nb_given(run, &s->opt.corrector_number) ? "corrector"
 			     : nb_given(run, &s->opt.lazy)	     ? "kernel"
 								     : NULL);
+	nb_step_stop_check(s, nb_given(run, &s->stop.every));
 	nb_step_comoving_check(s);
 	nb_step_stages_check(s);
 	nb_step_blocks_check(s);
@@ -161,7 +166,7 @@ static void integrate(struct step *s)
 	nb_step_blocks_begin(s);
 	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
 	nb_interrupt_end();
-	const int missing = nb_step_missing(s) != NULL;
+	const int missing = nb_step_missing(s) != NULL || s->stop.text;
 	nb_step_whfast_keep(s);
 	if (missing)
 		nb_step_compute_force(s);
@@ -196,6 +201,7 @@ static void integrate(struct step *s)
 	nb_step_progress_clear(&s->progress);
 	nb_step_energy_report(&s->energy);
 	nb_step_trace_report(s);
+	nb_step_stop_report(s);
 	nb_laps_begin(NULL);
 	if (!s->run->interrupted)
 		nb_interrupt_hold(NB_HOLD_INPUT);
@@ -300,6 +306,7 @@ static void clear(void *self)
 	nb_step_whfast_free(&s->planets);
 	nb_free_all(s->fifteen.of, s->trace);
 	nb_step_systems_free(&s->systems);
+	nb_step_stop_free(&s->stop);
 	nb_frame_clear(&s->here);
 	nb_frame_clear(&s->past);
 	nb_frame_clear(&s->force.rows);
@@ -320,8 +327,9 @@ const struct nb_tool nb_tool_step = {
 		  "Without it, one step is made from each frame, with field acc of that frame.\n",
 	.ranks = 1,
 	.size = sizeof(struct step),
-	.defaults = &(
-		const struct step){.opt = {.steps = 1, .every = 1, .levels = 1, .restitution = 1}, .saved.file = -1},
+	.defaults = &(const struct step){.opt = {.steps = 1, .every = 1, .levels = 1, .restitution = 1},
+		.saved.file = -1,
+		.stop.every = 1},
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
 	.obeys_systems = 1,

@@ -278,6 +278,7 @@ struct step {
 	struct nb_small small; /* n is 0: not used, */
 	int small_begun;       /* or whether it is is not known before the pipeline has returned the frame of the run */
 	struct systems systems;
+	struct stop stop;
 	struct planets planets;
 	struct fifteen fifteen;
 	struct trace_of *trace; /* each system */

@@ -45,7 +45,7 @@ void nb_step_small_begin(struct step *s);
 
 /* ---- systems.c: those of a frame, each of which moves on its own ---- */
 enum { NB_STEPS_OF_SYSTEMS = 1024 /* at most, from state to state */ };
-enum nb_stopped { NB_GOES_ON, NB_LOST }; /* column stopped */
+enum nb_stopped { NB_GOES_ON, NB_LOST, NB_STOPPED }; /* column stopped */
 struct systems {
 	struct nb_systems of;
 	int many;		/* there is a column system; 0: all bodies are one */
@@ -74,6 +74,34 @@ void nb_step_system_scatter(const struct systems *all, size_t k, const double *f
 void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double time, const char *what);
 /* The frame gets columns stopped and system_time, if it has many. */
 void nb_step_systems_mark(struct step *s);
+
+/* ---- stop.c: systems that end where a condition holds ---- */
+struct state_of_system {
+	double dmin, rmax, time;
+};
+struct stop {
+	const char *text; /* NULL: there is none */
+	uint64_t every;	  /* steps */
+	int n;
+	struct stopper { /* of each thread */
+		struct nb_expr *expr;
+		struct state_of_system state; /* what its names stand for */
+	} * of;
+};
+
+void nb_step_stop_check(struct step *s, int every_given); /* of the options */
+void nb_step_stop_begin(struct stop *stop);		  /* of a run */
+void nb_step_stop_free(struct stop *stop);
+/* Whether system k, which has this state before step number step of its run, is to be tested. */
+static inline int nb_step_is_tested(const struct stop *stop, uint64_t step)
+{
+	return stop->text && step % stop->every == 0;
+}
+/* Whether it ends so: then this is its state. */
+int nb_step_stops(struct step *s, size_t k, double time, const double *x, const double *v);
+/* In the frame, those that have ended are where they were then, as a last kick is that of all bodies. */
+void nb_step_stop_hold(struct step *s);
+void nb_step_stop_report(const struct step *s); /* after -v */
 
 /* ---- few.c: integrators that make several steps of a few bodies at a time ---- */
 void nb_step_few_check(const struct step *s, const char *of_whfast); /* of the options; one that whfast alone has */
@@ -112,7 +140,7 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 struct fifteen_of {
 	struct nb_ias15 run;
 	struct moment begun, ended; /* the last step */
-	uint64_t made;		    /* steps on the way to this state */
+	uint64_t made, all;	    /* steps on the way to this state, and since the beginning */
 	int there;		    /* it has come to the time of this state; */
 	const char *lost;	    /* it never will */
 };

@@ -28,6 +28,31 @@ static const char *what_mixes(const struct step *s)
 									    : NULL;
 }
 
+/* A column with a number for each body. */
+static struct nb_column *column_of(const struct step *s, const char *name)
+{
+	struct nb_column *column = nb_frame_find(s->frame, name);
+	return column && column->table == NB_PARTICLE && column->ncomp == 1 && nb_dtype_is_number(column->dtype)
+		       ? column
+		       : NULL;
+}
+
+/* Steps that are those of all bodies would move systems that have ended. */
+static void refuse_ended(const struct step *s)
+{
+	struct nb_column *column = column_of(s, stopped_name);
+	const double *stopped = column ? nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64))
+				       : NULL;
+	for (size_t i = 0; stopped && i < s->frame->rows[NB_PARTICLE]; i++)
+		if (stopped[i] > 0)
+			nb_die(NB_EXIT_FAILED,
+				"the system of the body with id %" PRIu64 " of frame %" PRIu64
+				" has ended, and would be moved (want '--stop-when', or nb-select --where 'stopped == "
+				"0' "
+				"before)",
+				nb_body_id(s->frame, i), s->frame->number);
+}
+
 void nb_step_systems_load(struct step *s)
 {
 	struct systems *all = &s->systems;
@@ -48,17 +73,16 @@ void nb_step_systems_load(struct step *s)
 			s->opt.steps_given   ? " without -k"
 			: s->opt.every_given ? " and --every-time without --every"
 					     : "");
+	if (s->stop.text && !all->many)
+		nb_die(NB_EXIT_FAILED,
+			"option '--stop-when' ends systems, and frame %" PRIu64
+			" has no column 'system' (want nb-calc 'system = 0' before)",
+			s->frame->number);
+	if (all->many && !s->opt.integrator->few && !s->stop.text)
+		refuse_ended(s);
+	nb_step_stop_begin(&s->stop);
 	if (all->many || s->opt.integrator->few)
 		nb_find_systems(s->frame, &all->of);
-}
-
-/* A column with a number for each body. */
-static struct nb_column *column_of(const struct step *s, const char *name)
-{
-	struct nb_column *column = nb_frame_find(s->frame, name);
-	return column && column->table == NB_PARTICLE && column->ncomp == 1 && nb_dtype_is_number(column->dtype)
-		       ? column
-		       : NULL;
 }
 
 /* What an earlier run has left: a system that has ended stays as it is. */

@@ -45,17 +45,26 @@ uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
 {
 	enum { MOST = 1 << 12 }; /* milliseconds if all are steps of encounters, for signals and progress */
 	const struct systems *all = &s->systems;
-	const uint64_t begun = s->clock.step;
-	const double since = s->clock.now.time;
+	const uint64_t begun = s->clock.step, first = begun - s->clock.first_step;
+	const struct moment start = s->clock.now;
+	const double since = start.time;
 	double list[MOST];
 	const uint64_t made = nb_step_plan_several(s, most < MOST ? most : MOST, dt, exact, list);
 #pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++) {
 		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 		struct trace_of *of = &s->trace[k];
-		for (of->made = 0; of->made < made && !all->stopped[k]; of->made++)
+		struct moment now = start;
+		for (of->made = 0; of->made < made && !all->stopped[k]; of->made++) {
+			if (nb_step_is_tested(&s->stop, first + of->made)) {
+				nb_trace_store(&of->run, x, v);
+				if (nb_step_stops(s, k, now.time, x, v))
+					break;
+			}
 			if (nb_trace_step(&of->run, list[of->made]))
 				break;
+			now = nb_step_later(now, list[of->made]);
+		}
 		if (of->made < made)
 			continue;
 		nb_trace_store(&of->run, x, v);

@@ -234,24 +234,45 @@ static void warn_of_encounter(struct step *s, uint64_t begun)
 		begun, s->clock.step, fabs(s->planets.h));
 }
 
+/* Makes steps of system k, unless it ends before one of them; the state of those that do not end becomes theirs. */
+static int move_system(struct step *s, size_t k, uint64_t first, uint64_t steps, const struct moment *begun)
+{
+	double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST], closest = 0;
+	struct nb_whfast *map = &s->planets.map[k];
+	const uint64_t every = s->stop.text ? s->stop.every : UINT64_MAX;
+	struct moment now = *begun;
+	for (uint64_t j = 0, some; j < steps; j += some) {
+		some = every - (first + j) % every < steps - j ? every - (first + j) % every : steps - j;
+		if (nb_step_is_tested(&s->stop, first + j)) {
+			if (nb_whfast_store(map, x, v))
+				return NB_EUNSUPPORTED;
+			if (nb_step_stops(s, k, now.time, x, v))
+				return NB_OK;
+		}
+		if (nb_whfast_steps(map, some))
+			return NB_EUNSUPPORTED;
+		closest = fmax(closest, map->closest);
+		for (uint64_t i = 0; i < some && s->stop.text; i++)
+			now = nb_step_later(now, s->planets.h);
+	}
+	map->closest = closest;
+	if (nb_whfast_store(map, x, v))
+		return NB_EUNSUPPORTED;
+	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
+	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
+	return NB_OK;
+}
+
 /* Makes steps, and gives the frame the state after them and the force in it. */
-static void make_steps(struct step *s, uint64_t made, double since)
+static void make_steps(struct step *s, uint64_t made, const struct moment *start)
 {
 	const struct systems *all = &s->systems;
 	struct planets *p = &s->planets;
-	const uint64_t begun = s->clock.step + 1 - made;
+	const uint64_t begun = s->clock.step + 1 - made, first = begun - 1 - s->clock.first_step;
 #pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
-	for (size_t k = 0; k < all->of.n; k++) {
-		double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
-		if (all->stopped[k])
-			continue;
-		p->failed[k] = nb_whfast_steps(&p->map[k], made) || nb_whfast_store(&p->map[k], x, v);
-		if (p->failed[k])
-			continue;
-		nb_step_system_scatter(all, k, x, all->x);
-		nb_step_system_scatter(all, k, v, all->v);
-	}
-	lose_failed(s, begun, since);
+	for (size_t k = 0; k < all->of.n; k++)
+		p->failed[k] = !all->stopped[k] && move_system(s, k, first, made, start);
+	lose_failed(s, begun, start->time);
 	warn_of_encounter(s, begun);
 	nb_step_few_show(s, p->h);
 	add_state(s);
@@ -259,7 +280,7 @@ static void make_steps(struct step *s, uint64_t made, double since)
 
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact)
 {
-	const double begun = s->clock.now.time;
+	const struct moment begun = s->clock.now;
 	uint64_t made = 0;
 	if (!s->planets.started || !is_step(s, s->planets.h, *dt))
 		start(s, *dt);
@@ -270,6 +291,6 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 			!is_step(s, s->planets.h, next))
 			break;
 	}
-	make_steps(s, made, begun);
+	make_steps(s, made, &begun);
 	return made;
 }
