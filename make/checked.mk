@@ -6,7 +6,7 @@ OPT     = $(if $(filter %_ref.c,$<),-O3,-O1 -fno-omit-frame-pointer) -g1 -fno-pi
 CFLAGS  += $(if $(filter %_ref.c,$<),,-fsanitize=address,undefined,float-cast-overflow -fsanitize-undefined-trap-on-error)
 LDFLAGS += -fsanitize=address -no-pie
 # With all checks gcc takes minutes for the walk; what these find, AddressSanitizer or the compiler finds too.
-SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param asan-instrumentation-with-call-threshold=300
+SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param asan-instrumentation-with-call-threshold=3000
 # Where programs choose AVX-512, the text of the kernels is checked in its variant and in the plain one.
 SIMD_OPT_avx2 = $(if $(shell grep -m1 -o avx512vl /proc/cpuinfo),-fno-sanitize=all)
 endif

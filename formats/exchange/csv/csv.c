@@ -135,14 +135,6 @@ static int begin_frame(struct csv_reader *reader)
 	return NB_OK;
 }
 
-int nb_csv_refuse_time(struct csv_reader *reader, const struct row_time *when)
-{
-	if (reader->rows.n == 0 || when->time == reader->time)
-		return NB_OK;
-	return nb_lines_fail(&reader->lines, "time %g in a frame of time %g%s", when->time, reader->time,
-		reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
-}
-
 /* Takes a row: 1 if it belongs to the next frame, 0, -1 if it is wrong. */
 static int take_row(struct csv_reader *reader, char *line)
 {

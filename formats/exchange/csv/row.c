@@ -291,3 +291,11 @@ int nb_csv_read_row(struct csv_reader *reader, char *line, struct row_time *when
 	reader->first_row_seen = 1;
 	return *reader->refused ? refuse_if_wanted(reader, when) : NB_OK;
 }
+
+int nb_csv_refuse_time(struct csv_reader *reader, const struct row_time *when)
+{
+	if (reader->rows.n == 0 || when->time == reader->time)
+		return NB_OK;
+	return nb_lines_fail(&reader->lines, "time %g in a frame of time %g%s", when->time, reader->time,
+		reader->has_frame ? "" : " (a column 'frame' is needed to begin another frame)");
+}
