@@ -194,6 +194,30 @@ static __device__ __forceinline__ void nb_cuda_follow_previous()
 #endif
 }
 
+/* All bits that some thread of the warp has; all of them call. */
+static __device__ __forceinline__ uint32_t nb_warp_or(uint32_t v)
+{
+#if __CUDA_ARCH__ >= 800
+	return __reduce_or_sync(0xffffffff, v);
+#else
+	for (int offset = 16; offset > 0; offset /= 2)
+		v |= __shfl_xor_sync(0xffffffff, v, offset);
+	return v;
+#endif
+}
+
+/* The largest x of the warp, of numbers >= 0; all of its threads call. */
+static __device__ __forceinline__ float nb_warp_max(float x)
+{
+#if __CUDA_ARCH__ >= 800
+	return __uint_as_float(__reduce_max_sync(0xffffffff, __float_as_uint(x)));
+#else
+	for (int offset = 16; offset > 0; offset /= 2)
+		x = fmaxf(x, __shfl_xor_sync(0xffffffff, x, offset));
+	return x;
+#endif
+}
+
 /* Blocks of `threads` that cover n items; kernels index with size_t. */
 inline unsigned nb_cuda_blocks(size_t n, unsigned threads)
 {

@@ -228,17 +228,6 @@ template <class T> struct forest {
 	uint32_t *overflow; /* a stack was too short */
 };
 
-static __device__ __forceinline__ uint32_t warp_or(uint32_t v)
-{
-#if __CUDA_ARCH__ >= 800
-	return __reduce_or_sync(0xffffffff, v);
-#else
-	for (int offset = 16; offset > 0; offset /= 2)
-		v |= __shfl_xor_sync(0xffffffff, v, offset);
-	return v;
-#endif
-}
-
 /* The friends of body i among those from `from` on. */
 template <class T>
 static __device__ __forceinline__ uint32_t decide(const bodies<T> &b, uint32_t i, struct judged friends, uint32_t from)
@@ -265,8 +254,8 @@ static __device__ __forceinline__ void join_sets(const uint32_t friends[2][2], u
 		for (bool grows = true; grows;) {
 			uint32_t more[2];
 			for (int g = 0; g < 2; g++)
-				more[g] = set[g] | warp_or((set[0] >> lane & 1 ? friends[0][g] : 0) |
-							   (set[1] >> lane & 1 ? friends[1][g] : 0));
+				more[g] = set[g] | nb_warp_or((set[0] >> lane & 1 ? friends[0][g] : 0) |
+							      (set[1] >> lane & 1 ? friends[1][g] : 0));
 			grows = more[0] != set[0] || more[1] != set[1];
 			set[0] = more[0], set[1] = more[1];
 		}

@@ -114,7 +114,7 @@ template <class LIST> struct runner {
 	{
 		const int e = start + (int)lane;
 		const float own = (int)lane < many ? largest(room.x[e], room.y[e], room.z[e], half_width) : 0;
-		return __uint_as_float(__reduce_max_sync(ALL, __float_as_uint(own)));
+		return nb_warp_max(own);
 	}
 
 	/* Meets so many of the held bodies. */
@@ -135,7 +135,7 @@ template <class LIST> struct runner {
 		}
 		__syncwarp();
 		const float own = active ? __double2float_ru(list.last2()) : 0;
-		bound = __uint_as_float(__reduce_max_sync(ALL, __float_as_uint(own)));
+		bound = nb_warp_max(own);
 	}
 
 	/* Holds the bodies j of all lanes for which there is one, if they are near the box. */

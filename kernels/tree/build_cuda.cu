@@ -193,17 +193,6 @@ static __device__ __forceinline__ void visit_nodes(const struct bodies &b, size_
 	}
 }
 
-static __device__ __forceinline__ uint32_t warp_or(uint32_t v)
-{
-#if __CUDA_ARCH__ >= 800
-	return __reduce_or_sync(0xffffffff, v);
-#else
-	for (int offset = 16; offset > 0; offset /= 2)
-		v |= __shfl_xor_sync(0xffffffff, v, offset);
-	return v;
-#endif
-}
-
 /* starts[i], bit l: a node of level l + 1 begins at body i.
  * at[level][block] = nodes of that level that begin at the bodies of that block; behind the last level: ties. */
 template <bool DEEP>
@@ -245,7 +234,7 @@ static __global__ void __launch_bounds__(THREADS) place_kernel(
 		const size_t i = (blockIdx.x * (size_t)b.tiles + tile) * THREADS + threadIdx.x;
 		const uint32_t mine = i < b.n ? starts[i] : 0;
 		uint32_t of_level = 0; /* lane l keeps that of level l + 1 */
-		for (uint32_t any = warp_or(mine); any; any &= any - 1) {
+		for (uint32_t any = nb_warp_or(mine); any; any &= any - 1) {
 			const int l = __ffs((int)any) - 1;
 			const uint32_t which = __ballot_sync(0xffffffff, mine >> l & 1);
 			of_level = lane == (unsigned)l ? which : of_level;
