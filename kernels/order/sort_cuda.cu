@@ -230,6 +230,17 @@ static __global__ void __launch_bounds__(THREADS) short_runs_kernel(size_t n, in
 	}
 }
 
+/* A call of CUB, which says first how many bytes it wants beside. */
+template <class call> static int with_scratch(const call &run)
+{
+	nb_cuda_buffer<char> scratch;
+	size_t bytes = 0;
+	NB_CUDA_TRY(run(nullptr, bytes));
+	NB_TRY(scratch.alloc(bytes));
+	NB_CUDA_TRY(run(scratch.ptr, bytes));
+	return NB_OK;
+}
+
 /* A sort and its second buffers, in which the last pass may end. */
 struct radix {
 	cub::DoubleBuffer<uint64_t> keys;
@@ -238,12 +249,9 @@ struct radix {
 	/* By the bits from `low` on. */
 	NB_MUST_CHECK int sort(size_t n, int low)
 	{
-		nb_cuda_buffer<char> scratch;
-		size_t bytes = 0;
-		NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, perms, (int64_t)n, low, 64));
-		NB_TRY(scratch.alloc(bytes));
-		NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch.ptr, bytes, keys, perms, (int64_t)n, low, 64));
-		return NB_OK;
+		return with_scratch([&](void *scratch, size_t &bytes) {
+			return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, perms, (int64_t)n, low, 64);
+		});
 	}
 
 	/* Into key and perm what sort(n, low) left; *done = 0: some runs are too long for it, and the buffers as before
@@ -379,26 +387,19 @@ int nb_scan_cuda(size_t n, const uint32_t *in, uint32_t *out)
 		return NB_ELIMIT;
 	if (n == 0)
 		return NB_OK;
-	nb_cuda_buffer<char> scratch;
-	size_t bytes = 0;
-	NB_CUDA_TRY(cub::DeviceScan::ExclusiveSum(nullptr, bytes, in, out, (int)n));
-	NB_TRY(scratch.alloc(bytes));
-	NB_CUDA_TRY(cub::DeviceScan::ExclusiveSum(scratch.ptr, bytes, in, out, (int)n));
-	return NB_OK;
+	return with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceScan::ExclusiveSum(scratch, bytes, in, out, (int)n);
+	});
 }
 
 int nb_scan_wide_cuda(size_t n, const uint32_t *in, uint64_t *out)
 {
 	if (n == 0)
 		return NB_OK;
-	nb_cuda_buffer<char> scratch;
-	size_t bytes = 0;
 	const uint64_t zero = 0; /* sums are of its type */
-	const cuda::std::plus<> plus;
-	NB_CUDA_TRY(cub::DeviceScan::ExclusiveScan(nullptr, bytes, in, out, plus, zero, (int64_t)n));
-	NB_TRY(scratch.alloc(bytes));
-	NB_CUDA_TRY(cub::DeviceScan::ExclusiveScan(scratch.ptr, bytes, in, out, plus, zero, (int64_t)n));
-	return NB_OK;
+	return with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceScan::ExclusiveScan(scratch, bytes, in, out, cuda::std::plus<>(), zero, (int64_t)n);
+	});
 }
 
 int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value)
@@ -408,14 +409,12 @@ int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value)
 	if (n == 0 || bits == 0)
 		return NB_OK;
 	nb_cuda_buffer<uint32_t> other_key, other_value;
-	nb_cuda_buffer<char> scratch;
 	NB_TRY(other_key.alloc(n));
 	NB_TRY(other_value.alloc(n));
 	cub::DoubleBuffer<uint32_t> keys(key, other_key.ptr), values(value, other_value.ptr);
-	size_t bytes = 0;
-	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, values, (int)n, 0, bits));
-	NB_TRY(scratch.alloc(bytes));
-	NB_CUDA_TRY(cub::DeviceRadixSort::SortPairs(scratch.ptr, bytes, keys, values, (int)n, 0, bits));
+	NB_TRY(with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, values, (int)n, 0, bits);
+	}));
 	if (keys.Current() != key)
 		NB_CUDA_TRY(cudaMemcpyAsync(key, keys.Current(), n * sizeof *key, cudaMemcpyDeviceToDevice));
 	if (values.Current() != value)
@@ -426,15 +425,10 @@ int nb_sort_pairs_cuda(size_t n, int bits, uint32_t *key, uint32_t *value)
 int nb_merge_pairs_cuda(size_t na, const uint64_t *key_a, const uint32_t *value_a, size_t nb, const uint64_t *key_b,
 	const uint32_t *value_b, uint64_t *key, uint32_t *value)
 {
-	nb_cuda_buffer<char> scratch;
-	size_t bytes = 0;
-	const cuda::std::less<> less;
 	if (na + nb == 0)
 		return NB_OK;
-	NB_CUDA_TRY(cub::DeviceMerge::MergePairs(
-		nullptr, bytes, key_a, value_a, (int64_t)na, key_b, value_b, (int64_t)nb, key, value, less));
-	NB_TRY(scratch.alloc(bytes));
-	NB_CUDA_TRY(cub::DeviceMerge::MergePairs(
-		scratch.ptr, bytes, key_a, value_a, (int64_t)na, key_b, value_b, (int64_t)nb, key, value, less));
-	return NB_OK;
+	return with_scratch([&](void *scratch, size_t &bytes) {
+		return cub::DeviceMerge::MergePairs(scratch, bytes, key_a, value_a, (int64_t)na, key_b, value_b,
+			(int64_t)nb, key, value, cuda::std::less<>());
+	});
 }

@@ -234,28 +234,29 @@ void nb_ranks_broadcast(void *data, size_t bytes)
 	meet();
 }
 
+/* Those of all others, if they are wanted here. */
+static void take_pieces(void *data, const size_t *bound, int wanted)
+{
+	show(data, bound);
+	for (int k = 0; wanted && k < crew.size; k++)
+		if (k != rank && bound[k + 1] > bound[k])
+			memcpy((char *)data + bound[k], (const char *)crew.shown[k].data + bound[k],
+				bound[k + 1] - bound[k]);
+	meet();
+}
+
 void nb_ranks_gather(void *data, const size_t *bound)
 {
 	if (!in_job)
 		return;
-	show(data, bound);
-	for (int k = 1; rank == 0 && k < crew.size; k++)
-		if (bound[k + 1] > bound[k])
-			memcpy((char *)data + bound[k], (const char *)crew.shown[k].data + bound[k],
-				bound[k + 1] - bound[k]);
-	meet();
+	take_pieces(data, bound, rank == 0);
 }
 
 void nb_ranks_collect(void *data, const size_t *bound)
 {
 	if (!in_job)
 		return;
-	show(data, bound);
-	for (int k = 0; k < crew.size; k++)
-		if (k != rank && bound[k + 1] > bound[k])
-			memcpy((char *)data + bound[k], (const char *)crew.shown[k].data + bound[k],
-				bound[k + 1] - bound[k]);
-	meet();
+	take_pieces(data, bound, 1);
 }
 
 void nb_ranks_exchange(const void *send, const size_t *send_bound, void *receive, const size_t *receive_bound)
