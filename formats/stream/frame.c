@@ -231,13 +231,11 @@ int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
 
 /* ---- frames of frames ---- */
 
-int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
+int nb_frame_copy_head(struct nb_frame *to, const struct nb_frame *from)
 {
 	nb_frame_clear(to);
 	to->number = from->number;
 	memcpy(to->rows, from->rows, sizeof to->rows);
-	memcpy(to->fact, from->fact, sizeof to->fact);
-	to->filler = from->filler;
 	int status = nb_frame_copy_attributes(to, from);
 	if (status)
 		return status;
@@ -248,10 +246,18 @@ int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
 		struct nb_column *column = &to->column[to->ncolumn++];
 		*column = from->column[c];
 		memset(column->copy, 0, sizeof column->copy);
-		if (nb_column_share(column, &from->column[c]))
-			return NB_ENOMEM;
 	}
 	return NB_OK;
+}
+
+int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
+{
+	int status = nb_frame_copy_head(to, from);
+	memcpy(to->fact, from->fact, sizeof to->fact);
+	to->filler = from->filler;
+	for (size_t c = 0; c < from->ncolumn && !status; c++)
+		status = nb_column_share(&to->column[c], &from->column[c]);
+	return status;
 }
 
 int nb_frame_give(struct nb_frame *to, struct nb_frame *from, int last)

@@ -147,6 +147,8 @@ NB_MUST_CHECK int nb_frame_attribute_f64(const struct nb_frame *frame, const cha
 /* Whether the species are those of nb-gen's galaxies: disk, bulge and halo of one, 0 to 2, then of another, 3 to 5. */
 int nb_frame_is_galaxy(const struct nb_frame *frame);
 
+/* Number, rows, attributes and columns of another frame, without contents.  0 or NB_ENOMEM. */
+NB_MUST_CHECK int nb_frame_copy_head(struct nb_frame *to, const struct nb_frame *from);
 /* Attributes of the same keys and values, columns of the same names and contents.  Contents are not copied, wherever
  * they are: both frames use the same memory until one of them changes it, which then gets its own.  The two may go to
  * different threads.  0 or NB_ENOMEM. */

@@ -50,8 +50,7 @@ int nb_names_read(struct nb_names *names, const char *attribute)
 
 void nb_names_free(struct nb_names *names)
 {
-	nb_free(names->of);
-	nb_free(names->memory);
+	nb_free_all(names->of, names->memory);
 	memset(names, 0, sizeof *names);
 }
 

@@ -217,8 +217,7 @@ static int exchange_target_sets(struct nb_domain_walk *w, struct target_sets *al
 		nb_ranks_collect(all->at, w->bytes);
 		nb_ranks_wait_all();
 	}
-	nb_free(own[0].at);
-	nb_free(own[1].at);
+	nb_free_all(own[0].at, own[1].at);
 	return status;
 }
 
@@ -350,8 +349,7 @@ static int send_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t
 	int status = nb_domain_agree(bound ? NB_OK : NB_ENOMEM);
 	status = status ? status : exchange_target_sets(w, &all, bound);
 	if (status) {
-		nb_free(all.at);
-		nb_free(bound);
+		nb_free_all(all.at, bound);
 		return status;
 	}
 	l->n = 0;
@@ -367,8 +365,7 @@ static int send_essential(struct nb_domain_walk *w, const uint8_t *sent, uint8_t
 		}
 		l->bound[k + 1] = l->n;
 	}
-	nb_free(all.at);
-	nb_free(bound);
+	nb_free_all(all.at, bound);
 	status = nb_domain_agree(status);
 	return status ? status : nb_domain_transfer(w, l);
 }
@@ -443,8 +440,7 @@ static int ask(struct nb_domain_walk *w, const struct nb_domain_list *missing, i
 		status = nb_domain_list_marked(w, mark, l);
 		l->bound[k + 1] = l->n;
 	}
-	nb_free(theirs);
-	nb_free(f.out);
+	nb_free_all(theirs, f.out);
 	status = nb_domain_agree(status);
 	return status ? status : nb_domain_transfer(w, l);
 }
@@ -465,8 +461,7 @@ static int find_missing(struct nb_domain_walk *w, uint8_t *mark, struct nb_domai
 		status = ask(w, &missing, generations, mark, l);
 		generations = 2 * generations + 1;
 	}
-	nb_free(missing.id);
-	nb_free(missing.bound);
+	nb_free_all(missing.id, missing.bound);
 	return status;
 }
 

@@ -425,7 +425,6 @@ int nb_domain_sort(struct nb_domain *d)
 	}
 	status = status ? status : nb_domain_find_cuts(d, work);
 	status = status ? status : move_bodies(d, perm);
-	nb_free(perm);
-	nb_free(work);
+	nb_free_all(perm, work);
 	return status ? status : nb_domain_agree(sort_again(d));
 }

@@ -220,7 +220,6 @@ int nb_profile_edges_equal(const struct nb_profile *of, double lo, double hi, si
 	const double none = !status && nbin > 1 && isnan(edge[1]) ? NAN : 0;
 	edge[0] = lo + none;
 	edge[nbin] = hi + none;
-	nb_free(weight);
-	nb_free(fraction);
+	nb_free_all(weight, fraction);
 	return status;
 }

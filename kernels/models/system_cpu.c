@@ -106,8 +106,7 @@ static int order_systems(const struct nb_model *model, double S, struct entry *o
 		const uint64_t k = (uint64_t)((1 - pow(u[0], 1 - S)) * (double)(n - j));
 		order[take_place(place, n, k)] = (struct entry){-sorted[j].value, sorted[j].index};
 	}
-	nb_free(sorted);
-	nb_free(place);
+	nb_free_all(sorted, place);
 	return status;
 }
 
@@ -140,8 +139,7 @@ static int deal_orbits(struct nb_model *model, double S)
 		draw(&from, DRAW_ORDER + 1, u);
 		systems->orbit[order[j].index] = orbit[(uint64_t)(first + floor(u[0] * (last - first)))].index;
 	}
-	nb_free(order);
-	nb_free(orbit);
+	nb_free_all(order, orbit);
 	return status;
 }
 

@@ -379,7 +379,6 @@ int nb_collide_cpu(const struct nb_collide *c, struct nb_collide_count *count)
 	status = follow(&w);
 	if (!status)
 		nb_collide_end(&w.x, count);
-	nb_free(block);
-	nb_free(w.heap.entry);
+	nb_free_all(block, w.heap.entry);
 	return status;
 }

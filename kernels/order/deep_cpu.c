@@ -170,8 +170,7 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 			most = large.at[c].count > most ? large.at[c].count : most;
 		struct workspace r;
 		status = workspace_for(&r, most);
-		nb_free(r.large.at);
-		nb_free(r.small.at);
+		nb_free_all(r.large.at, r.small.at);
 		r.large = large;
 		r.small = small;
 		while (!status && r.large.n)
@@ -183,8 +182,7 @@ int nb_sort_deep_cpu(size_t n, const uint64_t *key, const double *pos, int dim, 
 	}
 	if (!status && small.n)
 		status = finish_all(&small, pos, dim, perm);
-	nb_free(large.at);
-	nb_free(small.at);
+	nb_free_all(large.at, small.at);
 	nb_lap(before);
 	return status;
 }

@@ -52,8 +52,7 @@ static int sorted_copy(size_t n, const uint64_t *id, uint64_t **key, uint32_t **
 		status = nb_sort_keys_cpu(n, *key, *perm);
 	}
 	if (status) {
-		nb_free(*key);
-		nb_free(*perm);
+		nb_free_all(*key, *perm);
 	}
 	return status;
 }
@@ -89,8 +88,7 @@ int nb_ids_unique(size_t n, const uint64_t *id, size_t *first, size_t *second)
 			*first = perm[i - 1];
 			*second = perm[i];
 		}
-	nb_free(key);
-	nb_free(perm);
+	nb_free_all(key, perm);
 	return NB_OK;
 }
 
@@ -129,8 +127,7 @@ int nb_ids_match(size_t n, const uint64_t *id, size_t nwanted, const uint64_t *w
 		else
 			row[k] = perm ? perm[place] : (uint32_t)place;
 	}
-	nb_free(sorted);
-	nb_free(perm);
+	nb_free_all(sorted, perm);
 	*missing = bad;
 	return bad < nwanted ? NB_EINVAL : NB_OK;
 }
@@ -156,8 +153,7 @@ int nb_ids_common(size_t na, const uint64_t *id_a, size_t nb, const uint64_t *id
 		row_a[*count] = (uint32_t)k;
 		row_b[(*count)++] = perm ? perm[place] : (uint32_t)place;
 	}
-	nb_free(sorted);
-	nb_free(perm);
+	nb_free_all(sorted, perm);
 	return NB_OK;
 }
 

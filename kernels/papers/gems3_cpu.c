@@ -88,8 +88,7 @@ static int serial(const struct nb_gravity *g, const struct nb_boxes *boxes, stru
 	} else {
 		status = NB_ENOMEM;
 	}
-	nb_free(body);
-	nb_free(acc);
+	nb_free_all(body, acc);
 	return status;
 }
 

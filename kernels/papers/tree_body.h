@@ -153,10 +153,7 @@ static int TREE(solve)(const struct nb_paper_job *job, const struct nb_gravity_p
 			b.mass[i] = (REAL)(g->mass[i] * plan->scale.mass);
 		TREE(mass_and_force)(plan, tree, &b, scheme, count);
 	}
-	nb_free(b.pos);
-	nb_free(b.vel);
-	nb_free(b.mass);
-	nb_free(b.cell);
+	nb_free_all(b.pos, b.vel, b.mass, b.cell);
 	return status;
 }
 

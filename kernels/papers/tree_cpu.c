@@ -116,8 +116,7 @@ int nb_paper_tree_insert(size_t n, const double *pos, int dim, struct nb_paper_t
 
 void nb_paper_tree_free(struct nb_paper_tree *tree)
 {
-	nb_free(tree->node);
-	nb_free(tree->next);
+	nb_free_all(tree->node, tree->next);
 	tree->node = NULL;
 	tree->next = NULL;
 }

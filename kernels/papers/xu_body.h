@@ -147,9 +147,7 @@ static int XU(parallel)(const struct nb_gravity_plan *plan, enum loop loop)
 		else
 			XU(inner)(&b, plan);
 	}
-	nb_free(b.c);
-	nb_free(b.v);
-	nb_free(b.m);
+	nb_free_all(b.c, b.v, b.m);
 	return status;
 }
 

@@ -63,8 +63,7 @@ int nb_camera_densest(size_t n, const double *pos, const double *start, double c
 	const size_t few = n / 32 > 32 ? n / 32 : 32;
 	double *near = nb_alloc(n, 3 * sizeof *near), *scratch = nb_alloc(n, sizeof *scratch);
 	if (!near || !scratch) {
-		nb_free(near);
-		nb_free(scratch);
+		nb_free_all(near, scratch);
 		return NB_ENOMEM;
 	}
 	memcpy(near, pos, 3 * n * sizeof *near);
@@ -84,8 +83,7 @@ int nb_camera_densest(size_t n, const double *pos, const double *start, double c
 		if (left == m)
 			break;
 	}
-	nb_free(near);
-	nb_free(scratch);
+	nb_free_all(near, scratch);
 	return NB_OK;
 }
 

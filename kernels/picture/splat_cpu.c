@@ -295,8 +295,7 @@ int nb_splat_cpu(const struct nb_splat *splat)
 				memcpy(s.image + (size_t)c * plane + (size_t)r * (size_t)s.width,
 					band + (size_t)(c * BAND + r - top) * stride, (size_t)s.width * sizeof *band);
 	}
-	nb_free(scratch);
-	nb_free(list);
+	nb_free_all(scratch, list);
 	return NB_OK;
 }
 

@@ -309,8 +309,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 		status = shape_grow(&s, &keys, part, npart);
 	for (int t = 0; part && t < npart; t++)
 		nb_free(part[t].at);
-	nb_free(part);
-	nb_free(keys.deep);
+	nb_free_all(part, keys.deep);
 	if (!status)
 		status = columns(tree, &s);
 	nb_lap("moments");

@@ -360,12 +360,7 @@ static int T(walk)(const struct nb_walk_plan *plan, struct nb_walk_share *share,
 	count->m2p += w->count.m2p;
 	count->m2l += w->count.m2l;
 	count->groups += w->count.groups;
-	nb_free(w->entry.at);
-	nb_free(w->open.at);
-	nb_free(w->leaf.at);
-	nb_free(w->close.at);
-	nb_free(w->level);
-	nb_free(w);
+	nb_free_all(w->entry.at, w->open.at, w->leaf.at, w->close.at, w->level, w);
 	return status;
 }
 

@@ -96,8 +96,7 @@ static struct nb_difference compare_integers(const struct diff *opt, const struc
 	difference.absolute = fmax(opt->absolute, opt->tolerance > 0 ? opt->tolerance * self.scale : 0);
 	if (!status)
 		status = nb_difference_cpu(n, ncomp, zero, NULL, d, NULL, &difference);
-	nb_free(zero);
-	nb_free(d);
+	nb_free_all(zero, d);
 	nb_require_ok(status, opt->side[0].frame);
 	difference.scale = self.scale;
 	return difference;

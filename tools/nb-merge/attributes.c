@@ -226,8 +226,7 @@ static void add_names(struct merge *opt, struct nb_frame *frame, int k)
 	nb_set_attribute(frame, "names", text);
 	nb_names_free(&before);
 	nb_names_free(&here);
-	nb_free(all);
-	nb_free(text);
+	nb_free_all(all, text);
 }
 
 static void join_names(struct merge *opt, struct nb_frame *frame)

@@ -61,8 +61,7 @@ static void clear(void *self)
 		nb_frame_clear(&opt->input[k].frame);
 		nb_source_close(&opt->input[k].source);
 	}
-	nb_free(opt->input);
-	nb_free(opt->acc);
+	nb_free_all(opt->input, opt->acc);
 	nb_frame_clear(&opt->told);
 }
 

@@ -2,6 +2,7 @@
 #include "tools/nb-plot/plot.h"
 
 #include "common/nearest.h"
+#include "tools/filter/require.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,9 +75,7 @@ static void parse_list(struct plot *plot, const char *text)
 		const size_t n = length_of(at);
 		if (plot->ny == CURVES)
 			nb_die(NB_EXIT_USAGE, "more than %d expressions in '%.100s'", CURVES, text);
-		char *name = strndup(at, n);
-		if (!name)
-			nb_die(NB_EXIT_FAILED, "out of memory");
+		char *name = nb_require_memory(NULL, strndup(at, n));
 		plot->y_name[plot->ny] = name;
 		plot->panel[plot->ny] = panel;
 		plot->y[plot->ny] = nb_expression(name);

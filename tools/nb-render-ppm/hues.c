@@ -122,8 +122,7 @@ static size_t find_range(const struct render *r, double end[2])
 	const double few = count <= NB_PICTURE_FEW ? 0 : 0.02;
 	end[0] = count ? nb_quantile(count, x, few) : 1;
 	end[1] = count ? nb_quantile(count, x, 1 - few) : 1;
-	nb_free(x);
-	nb_free(vel);
+	nb_free_all(x, vel);
 	return count;
 }
 

@@ -79,8 +79,7 @@ void nb_render_names(struct render *r)
 		nb_text_draw(r->canvas.rgb, r->width, r->height, left, top, dot, name, nb_render_ink(r));
 		drawn[n++] = (struct box){left, top, right, bottom};
 	}
-	nb_free(drawn);
-	nb_free(pos);
+	nb_free_all(drawn, pos);
 }
 
 const uint8_t *nb_render_ink(const struct render *r)

@@ -10,23 +10,6 @@
 
 /* ---- copies ------------------------------------------------------------------------------------- */
 
-/* Attributes and columns, without contents. */
-static void copy_head(struct nb_frame *to, const struct nb_frame *from)
-{
-	int failed = 0;
-	nb_frame_clear(to);
-	memcpy(to->rows, from->rows, sizeof to->rows);
-	to->number = from->number;
-	for (size_t k = 0; k < from->nattribute; k++)
-		failed |= nb_frame_add_attribute(to, from->attribute[k].key, nb_frame_attribute_text(from, k)) != 0;
-	for (size_t c = 0; c < from->ncolumn; c++) {
-		const struct nb_column *x = &from->column[c];
-		failed |= !nb_frame_add(to, x->name, x->table, x->dtype, x->ncomp, x->unit, x->flags);
-	}
-	if (failed)
-		nb_out_of_memory(from);
-}
-
 struct copy {
 	struct nb_run *run;
 	struct nb_frame head; /* of what goes out */
@@ -57,7 +40,7 @@ void nb_select_copy(struct nb_run *run, void *self)
 			nb_emit(run, &frame);
 			continue;
 		}
-		copy_head(&copy.head, &frame);
+		nb_require_ok(nb_frame_copy_head(&copy.head, &frame), &frame);
 		nb_select_columns(s, &copy.head);
 		nb_add_history(run, &copy.head);
 		if (nb_writer_begin(out, &copy.head))

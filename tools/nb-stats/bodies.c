@@ -39,8 +39,7 @@ const double *nb_stats_here(struct stats *self, const double *there, size_t coun
 	struct here *here = nb_alloc(1, sizeof *here);
 	double *data = nb_alloc(count, sizeof *data);
 	if (!here || !data) {
-		nb_free(here);
-		nb_free(data);
+		nb_free_all(here, data);
 		nb_die(NB_EXIT_FAILED, "out of memory in frame %" PRIu64, frame->number);
 	}
 	*here = (struct here){self->bodies.here, there, count, data};
@@ -58,8 +57,7 @@ void nb_stats_release(struct stats *self)
 	}
 	while (self->bodies.here) {
 		struct here *next = self->bodies.here->next;
-		nb_free(self->bodies.here->data);
-		nb_free(self->bodies.here);
+		nb_free_all(self->bodies.here->data, self->bodies.here);
 		self->bodies.here = next;
 	}
 	nb_free(self->bodies.row);

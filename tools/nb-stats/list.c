@@ -18,19 +18,7 @@ static void stream(struct nb_run *run, struct stats *self)
 /* Keeps what the next frame is held against. */
 static void remember(struct stats *self, const struct nb_frame *frame)
 {
-	struct nb_frame *before = &self->list.before;
-	int failed = 0;
-	nb_frame_clear(before);
-	memcpy(before->rows, frame->rows, sizeof before->rows);
-	for (size_t k = 0; k < frame->nattribute; k++)
-		failed |= nb_frame_add_attribute(before, frame->attribute[k].key, nb_frame_attribute_text(frame, k)) !=
-			  0;
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		const struct nb_column *x = &frame->column[c];
-		failed |= !nb_frame_add(before, x->name, x->table, x->dtype, x->ncomp, x->unit, x->flags);
-	}
-	if (failed)
-		nb_out_of_memory(frame);
+	nb_require_ok(nb_frame_copy_head(&self->list.before, frame), frame);
 	self->list.started = 1;
 }
 

@@ -276,8 +276,7 @@ static void measure(struct nb_run *run, struct stats *self, struct nb_frame *fra
 static void clear(struct stats *self)
 {
 	nb_stats_release(self);
-	nb_free(self->measure.bound_bodies);
-	nb_free(self->measure.own_pot);
+	nb_free_all(self->measure.bound_bodies, self->measure.own_pot);
 }
 
 static void work(struct stats *self, struct nb_plan *plan)

@@ -125,9 +125,7 @@ void nb_shot_rows(struct host *host, size_t count, const uint32_t *rows, int (*w
 
 void *nb_shot_block(struct shot *shot, uint64_t bytes)
 {
-	unsigned char *block = malloc(bytes ? bytes : 1);
-	if (!block)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	unsigned char *block = nb_require_memory(NULL, malloc(bytes ? bytes : 1));
 	shot->bytes[shot->nblock] = bytes;
 	shot->block[shot->nblock++] = block;
 	return block;

@@ -3,6 +3,7 @@
 #include "common/held.h"
 #include "common/system.h"
 #include "common/timer.h"
+#include "tools/filter/require.h"
 #include "tools/nb-view/view.h"
 
 #include <errno.h>
@@ -96,9 +97,7 @@ static void set_url(char url[400], const struct view *view, uint32_t port, const
 struct host *nb_view_start(struct nb_run *run, const struct view *view)
 {
 	char token[TALK_TOKEN + 1], url[400];
-	struct host *host = calloc(1, sizeof *host);
-	if (!host)
-		nb_die(NB_EXIT_FAILED, "out of memory");
+	struct host *host = nb_require_memory(NULL, calloc(1, sizeof *host));
 	host->voice = run->voice;
 	host->voice.place = NULL;
 	host->voice.died = NULL;
