@@ -46,6 +46,7 @@ void nb_step_load(struct step *s)
 	if (nb_box_of(frame) > 0)
 		require_box_obeyed(s);
 	nb_step_systems_load(s);
+	nb_step_stop_begin(&s->stop);
 	s->clock.now.time = nb_require_attribute(frame, "time", 0);
 	s->clock.now.rest = nb_require_attribute(frame, "time_rest", 0);
 	s->clock.pending = nb_require_attribute(frame, "pending_kick", 0);

@@ -80,7 +80,6 @@ void nb_step_systems_load(struct step *s)
 			s->frame->number);
 	if (all->many && !s->opt.integrator->few && !s->stop.text)
 		refuse_ended(s);
-	nb_step_stop_begin(&s->stop);
 	if (all->many || s->opt.integrator->few)
 		nb_find_systems(s->frame, &all->of);
 }
