@@ -157,6 +157,8 @@ unit() {
 # bats test_tags=gpu
 @test "Wisdom and Holman's map for many systems on the GPU" { unit small/whfast_cuda; }
 # bats test_tags=gpu
+@test "steps of order 15 of many systems on the GPU" { unit small/ias15_cuda; }
+# bats test_tags=gpu
 @test "neighbours on the GPU" { unit near/near_cuda; }
 # bats test_tags=gpu
 @test "sort, tree and walk on the GPU" { unit tree/tree_cuda; }

@@ -21,7 +21,10 @@
 extern "C" {
 #endif
 
-enum { NB_IAS15_B = 7, NB_IAS15_NUMBERS = 3 * NB_SMALL_MOST };
+/* Shorter steps, as a part of the time since the beginning, do not move that. */
+#define NB_IAS15_SHORTEST 1e-15
+
+enum { NB_IAS15_B = 7, NB_IAS15_NUMBERS = 3 * NB_SMALL_MOST, NB_IAS15_TRIALS = 500 /* of a step, at most */ };
 
 /* Numbers of the bodies: those of x for all bodies, then y, then z, relative to the centre of mass, which moves on a
  * line: so the separations of a close pair have digits that they do not have far from the origin.  b and e (what was

@@ -4,33 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { B = NB_IAS15_B };
-
-/* Where forces are computed: zeros of P_7(2s - 1) + P_8(2s - 1), with Legendre's polynomials, beside 0. */
-static const double node[B + 1] = {0, 0.05626256053692214646565219103231, 0.18024069173689236498757994280918,
-	0.35262471711316963737390777017124, 0.54715362633055538300144855765234, 0.73421017721541053152321060830661,
-	0.88532094683909576809035976293248, 0.97752061356128750189117450042915};
-
-/* Newton's polynomials s (s - s_1) .. (s - s_n) in powers of s, and 1 / (s_n - s_k). */
-static void find_nodes(struct nb_ias15 *s)
-{
-	s->power[0][0] = 1;
-	for (int n = 1; n < B; n++)
-		for (int k = 0; k <= n; k++)
-			s->power[n][k] = (k > 0 ? s->power[n - 1][k - 1] : 0) -
-					 node[n] * (k < n ? s->power[n - 1][k] : 0);
-	for (int n = 1; n <= B; n++)
-		for (int k = 0; k < n; k++)
-			s->inverse[n][k] = 1 / (node[n] - node[k]);
-}
-
-int nb_ias15_begin(struct nb_ias15 *s, size_t n, const double *mass, double G, double eps)
-{
-	*s = (struct nb_ias15){.n = n};
-	find_nodes(s);
-	return n < 2 ? NB_OK : nb_small_begin(&s->bodies, n, mass, G, eps);
-}
-
 /* Square of the distance to a star in the origin. */
 static double from_star2(const struct nb_small *bodies, size_t i)
 {
@@ -54,15 +27,18 @@ static void add_extra(const struct nb_ias15 *s, double *acc)
 			acc[d * n + i] += a[3 * i + d];
 }
 
-/* Accelerations at s->bodies.x, and with s->bodies.v where they matter. */
-static int force(struct nb_ias15 *s, double *acc)
+/* Accelerations at positions, which go to s->bodies, and with velocities, where they matter. */
+static int force(struct nb_ias15 *s, const double *at, const double *rate, double *acc)
 {
 	const size_t n = s->n;
+	for (size_t d = 0; d < 3 && n > 0; d++)
+		memcpy(s->bodies.x[d], at + d * n, n * sizeof *at);
+	for (size_t d = 0; d < 3 && n > 0 && s->extra; d++)
+		memcpy(s->bodies.v[d], rate + d * n, n * sizeof *rate);
 	memset(acc, 0, 3 * n * sizeof *acc);
 	if (n < 2)
 		return NB_OK;
 	const int status = nb_small_force(&s->bodies);
-	s->forces++;
 	for (size_t d = 0; d < 3; d++)
 		memcpy(acc + d * n, s->bodies.acc[d], n * sizeof *acc);
 	for (size_t i = 0; i < n && s->star > 0; i++) {
@@ -125,7 +101,7 @@ int nb_ias15_load(struct nb_ias15 *s, const double *pos, const double *vel, doub
 	for (size_t i = 0; i < n; i++)
 		for (size_t d = 0; d < 3; d++) {
 			s->bodies.x[d][i] = s->x[d * n + i] = pos[3 * i + d] - s->centre[d];
-			s->bodies.v[d][i] = s->v[d * n + i] = vel[3 * i + d] - s->drift[d];
+			s->v[d * n + i] = vel[3 * i + d] - s->drift[d];
 		}
 	memset(s->rest_x, 0, sizeof s->rest_x);
 	memset(s->rest_v, 0, sizeof s->rest_v);
@@ -137,110 +113,8 @@ int nb_ias15_load(struct nb_ias15 *s, const double *pos, const double *vel, doub
 	/* nothing that moves has a step of its own */
 	const double first = first_step(s), most = isfinite(longest) ? longest : 1;
 	s->next = way * (isfinite(first) ? fmin(first, longest) : most);
-	return force(s, acc);
-}
-
-/* What the b of a step foretell for the next one, which is q times as long, corrected by how much the last foretelling
- * missed. */
-static void foretell(const struct nb_ias15 *s, double q, double b[B][NB_IAS15_NUMBERS], double e[B][NB_IAS15_NUMBERS])
-{
-	static const double binomial[B][B] = {{1, 2, 3, 4, 5, 6, 7}, {0, 1, 3, 6, 10, 15, 21}, {0, 0, 1, 4, 10, 20, 35},
-		{0, 0, 0, 1, 5, 15, 35}, {0, 0, 0, 0, 1, 6, 21}, {0, 0, 0, 0, 0, 1, 7}, {0, 0, 0, 0, 0, 0, 1}};
-	const size_t m = 3 * s->n;
-	double power = 1;
-	for (int k = 0; k < B; k++) {
-		power *= q;
-		for (size_t i = 0; i < m; i++) {
-			double sum = 0;
-			for (int j = B - 1; j >= k; j--)
-				sum += binomial[k][j] * s->b[j][i];
-			e[k][i] = power * sum;
-			b[k][i] = e[k][i] + (s->b[k][i] - s->e[k][i]);
-		}
-	}
-}
-
-/* Coefficients of Newton's polynomials from those of powers. */
-static void divide(const struct nb_ias15 *s, double b[B][NB_IAS15_NUMBERS], double g[B][NB_IAS15_NUMBERS])
-{
-	for (int k = B - 1; k >= 0; k--)
-		for (size_t i = 0; i < 3 * s->n; i++) {
-			double sum = b[k][i];
-			for (int n = k + 1; n < B; n++)
-				sum -= s->power[n][k] * g[n][i];
-			g[k][i] = sum;
-		}
-}
-
-/* Velocities at the part s of a step. */
-static void predict_velocities(struct nb_ias15 *s, double h, double part, double b[B][NB_IAS15_NUMBERS])
-{
-	const size_t n = s->n;
-	for (size_t d = 0; d < 3; d++)
-		for (size_t i = 0, k = d * n; i < n; i++, k++) {
-			double p = 0;
-			for (int j = B - 1; j >= 0; j--)
-				p = (p + b[j][k] / (j + 2)) * part;
-			s->bodies.v[d][i] = s->v[k] + (s->rest_v[k] + (p + s->a0[k]) * (part * h));
-		}
-}
-
-/* Positions at the part s of a step. */
-static void predict(struct nb_ias15 *s, double h, double part, double b[B][NB_IAS15_NUMBERS])
-{
-	const size_t n = s->n;
-	for (size_t d = 0; d < 3; d++)
-		for (size_t i = 0, k = d * n; i < n; i++, k++) {
-			double p = b[6][k] / 72;
-			p = p * part + b[5][k] / 56;
-			p = p * part + b[4][k] / 42;
-			p = p * part + b[3][k] / 30;
-			p = p * part + b[2][k] / 20;
-			p = p * part + b[1][k] / 12;
-			p = p * part + b[0][k] / 6;
-			p = p * part + s->a0[k] / 2;
-			s->bodies.x[d][i] = s->x[k] + (s->rest_x[k] + (p * (part * h) + s->v[k]) * (part * h));
-		}
-}
-
-/* One node: the force there changes the divided difference of its order, and all b.  Returns the largest change of the
- * difference, as a fraction of the largest acceleration. */
-static double correct(const struct nb_ias15 *s, int n, const double *acc, double b[B][NB_IAS15_NUMBERS],
-	double g[B][NB_IAS15_NUMBERS])
-{
-	double changed = 0, largest = 0;
-	for (size_t i = 0; i < 3 * s->n; i++) {
-		double difference = (acc[i] - s->a0[i]) * s->inverse[n][0];
-		for (int k = 1; k < n; k++)
-			difference = (difference - g[k - 1][i]) * s->inverse[n][k];
-		const double by = difference - g[n - 1][i];
-		g[n - 1][i] = difference;
-		for (int k = 0; k < n; k++)
-			b[k][i] += by * s->power[n - 1][k];
-		changed = fabs(by) > changed ? fabs(by) : changed;
-		largest = fabs(acc[i]) > largest ? fabs(acc[i]) : largest;
-	}
-	return largest > 0 ? changed / largest : 0;
-}
-
-/* Finds the b of a step h; NB_EUNSUPPORTED: there is no force on the way. */
-static int fit(struct nb_ias15 *s, double h, double b[B][NB_IAS15_NUMBERS])
-{
-	enum { ROUNDS_MOST = 12 };
-	double g[B][NB_IAS15_NUMBERS], acc[NB_IAS15_NUMBERS], off = INFINITY, before = INFINITY;
-	divide(s, b, g);
-	for (int round = 0; round < ROUNDS_MOST && off > 1e-16 && (round < 3 || off < before); round++) {
-		before = off;
-		for (int n = 1; n <= B; n++) {
-			predict(s, h, node[n], b);
-			if (s->extra)
-				predict_velocities(s, h, node[n], b);
-			if (force(s, acc))
-				return NB_EUNSUPPORTED;
-			off = correct(s, n, acc, b, g);
-		}
-	}
-	return NB_OK;
+	s->forces += n > 1;
+	return force(s, s->x, s->v, acc);
 }
 
 /* Sums of the sizes of all pulls on each body at s->bodies.x. */
@@ -256,110 +130,60 @@ static void find_pulls(const struct nb_ias15 *s, double *pull)
 		}
 }
 
-/* Square of the shortest time scale of a body at the end of a step h; INFINITY: there is none.  Where pulls cancel, as
- * on a body between two others, what is left would be too short a measure: all of them together take its place. */
-static double time_scale2(const struct nb_ias15 *s, double h, double b[B][NB_IAS15_NUMBERS])
+#define STATE struct nb_ias15
+#define WIDE NB_IAS15_NUMBERS
+#define BODIES(s) ((s)->n)
+#define HAS_VELOCITIES(s) ((s)->extra != NULL)
+#define POWER(s, n, k) (s)->power[n][k]
+#define INVERSE(s, n, k) (s)->inverse[n][k]
+#define ANY(it) (it)
+#define SOME(it) (it)
+#define LARGEST(x) (x)
+#define LEAST(x) (x)
+#define HERE static inline
+#define TABLE static const
+#define UNROLL
+#include "kernels/small/ias15_body.h"
+
+/* Newton's polynomials s (s - s_1) .. (s - s_n) in powers of s, and 1 / (s_n - s_k). */
+static void find_nodes(struct nb_ias15 *s)
 {
-	const size_t n = s->n;
-	double least = INFINITY, pull[NB_SMALL_MOST];
-	find_pulls(s, pull);
-	for (size_t i = 0; i < n; i++) {
-		double jerk2 = 0, snap2 = 0;
-		for (size_t k = i; k < 3 * n; k += n) {
-			double jerk = 0, snap = 0;
-			for (int j = 0; j < B; j++) {
-				jerk += (j + 1) * b[j][k];
-				snap += (j + 1) * j * b[j][k];
-			}
-			jerk2 += jerk * jerk;
-			snap2 += snap * snap;
-		}
-		const double scale2 = 2 * pull[i] * pull[i] / (jerk2 + pull[i] * sqrt(snap2)) * h * h;
-		if (pull[i] > 0 && !(scale2 > least))
-			least = scale2;
-	}
-	return least;
+	s->power[0][0] = 1;
+	for (int n = 1; n < B; n++)
+		for (int k = 0; k <= n; k++)
+			s->power[n][k] = (k > 0 ? s->power[n - 1][k - 1] : 0) -
+					 node[n] * (k < n ? s->power[n - 1][k] : 0);
+	for (int n = 1; n <= B; n++)
+		for (int k = 0; k < n; k++)
+			s->inverse[n][k] = 1 / (node[n] - node[k]);
 }
 
-static void add(double *sum, double *rest, double x)
+int nb_ias15_begin(struct nb_ias15 *s, size_t n, const double *mass, double G, double eps)
 {
-	const double y = x + *rest, t = *sum + y;
-	*rest = y - (t - *sum);
-	*sum = t;
-}
-
-static void end_step(struct nb_ias15 *s, double h, double b[B][NB_IAS15_NUMBERS])
-{
-	const size_t m = 3 * s->n;
-	memcpy(s->x0, s->x, sizeof s->x);
-	memcpy(s->v0, s->v, sizeof s->v);
-	for (size_t i = 0; i < m; i++) {
-		double x = 0, v = 0;
-		for (int k = B - 1; k >= 0; k--) {
-			x += b[k][i] / ((k + 2) * (k + 3));
-			v += b[k][i] / (k + 2);
-		}
-		add(&s->x[i], &s->rest_x[i], h * h * (x + s->a0[i] / 2));
-		add(&s->x[i], &s->rest_x[i], h * s->v0[i]);
-		add(&s->v[i], &s->rest_v[i], h * v);
-		add(&s->v[i], &s->rest_v[i], h * s->a0[i]);
-	}
-	add(&s->elapsed, &s->rest, h);
-	s->last = h;
+	*s = (struct nb_ias15){.n = n};
+	find_nodes(s);
+	return n < 2 ? NB_OK : nb_small_begin(&s->bodies, n, mass, G, eps);
 }
 
 int nb_ias15_step(struct nb_ias15 *s)
 {
-	enum { TRIALS_MOST = 500 };
-	static const double LEAST = 0.25, MOST = 4; /* of one step to the next */
-	const size_t n = s->n;
-	double b[B][NB_IAS15_NUMBERS], e[B][NB_IAS15_NUMBERS], h = s->next, acc[NB_IAS15_NUMBERS];
-	for (size_t d = 0; d < 3 && n > 0; d++) {
-		memcpy(s->bodies.x[d], s->x + d * n, n * sizeof *s->x);
-		memcpy(s->bodies.v[d], s->v + d * n, n * sizeof *s->v);
-	}
-	if (force(s, acc))
-		return NB_EUNSUPPORTED;
-	memcpy(s->a0, acc, sizeof acc);
-	for (int trial = 0; trial < TRIALS_MOST; trial++) {
-		if (s->last != 0)
-			foretell(s, h / s->last, b, e);
-		else {
-			memset(b, 0, sizeof b);
-			memset(e, 0, sizeof e);
+	for (int trial = 0; trial < NB_IAS15_TRIALS; trial++)
+		switch (try_step(s, 1)) {
+		case TRIAL_MADE: return NB_OK;
+		case TRIAL_TOO_LONG: break;
+		case TRIAL_NO_FORCE: return NB_EUNSUPPORTED;
 		}
-		const int lost = fit(s, h, b);
-		const double next = lost ? 0 : s->eta * sqrt(time_scale2(s, h, b)), size = fabs(h);
-		if (lost || !(next >= LEAST * size)) {
-			h *= next > LEAST * LEAST * size ? next / size : LEAST * LEAST;
-			s->repeated++;
-			continue;
-		}
-		end_step(s, h, b);
-		memcpy(s->b, b, sizeof b);
-		memcpy(s->e, e, sizeof e);
-		const double most = size * MOST < s->longest ? size * MOST : s->longest;
-		s->next = copysign(next < most ? next : most, h);
-		return NB_OK;
-	}
 	return NB_EUNSUPPORTED;
 }
 
 void nb_ias15_at(const struct nb_ias15 *s, double time, double *pos, double *vel)
 {
 	const size_t n = s->n;
-	const double part = s->last != 0 ? time / s->last : 1, h = time,
-		     after = s->elapsed + (s->rest + (time - s->last));
+	const double part = s->last != 0 ? time / s->last : 1, after = s->elapsed + (s->rest + (time - s->last));
 	for (size_t i = 0; i < n; i++)
 		for (size_t d = 0; d < 3; d++) {
-			const size_t m = d * n + i;
-			double x = 0, v = 0;
-			for (int k = B - 1; k >= 0 && part != 1; k--) {
-				x = (x + s->b[k][m] / ((k + 2) * (k + 3))) * part;
-				v = (v + s->b[k][m] / (k + 2)) * part;
-			}
-			x = part == 1 ? s->x[m] : s->x0[m] + h * (s->v0[m] + h * (s->a0[m] / 2 + x));
-			v = part == 1 ? s->v[m] : s->v0[m] + h * (s->a0[m] + v);
+			double x, v;
+			number_at(s, d * n + i, time, part, &x, &v);
 			pos[3 * i + d] = x + (s->centre[d] + s->drift[d] * after);
 			vel[3 * i + d] = v + s->drift[d];
 		}

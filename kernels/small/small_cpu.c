@@ -3,22 +3,19 @@
  * What a compiler adds to loops of unknown length takes longer than the pairs of three bodies, so the force is compiled
  * for each of the smallest numbers of bodies alone, too: the same operations in the same order. */
 #include "kernels/small/small.h"
+#include "kernels/small/small_internal.h"
 
 #include <math.h>
 
-/* Squares of distances, and G m, outside these are left to forces that scale: within them no product of r^-3, r and G m
- * leaves the range of normal numbers. */
-static const double LEAST = 0x1p-400, MOST = 0x1p400;
-
 int nb_small_begin(struct nb_small *s, size_t n, const double *mass, double G, double eps)
 {
-	if (n < 2 || n > NB_SMALL_MOST || !(eps >= 0 && eps * eps <= MOST))
+	if (n < 2 || n > NB_SMALL_MOST || !(eps >= 0 && eps * eps <= nb_small_most))
 		return NB_EUNSUPPORTED;
 	s->n = n;
 	s->eps2 = eps * eps;
 	for (size_t i = 0; i < n; i++) {
 		s->mu[i] = G * mass[i];
-		if (!(fabs(s->mu[i]) >= LEAST && fabs(s->mu[i]) <= MOST) &&
+		if (!(fabs(s->mu[i]) >= nb_small_least && fabs(s->mu[i]) <= nb_small_most) &&
 			!(s->mu[i] == 0 && (G == 0 || mass[i] == 0)))
 			return NB_EUNSUPPORTED;
 	}
@@ -56,7 +53,7 @@ static inline __attribute__((always_inline)) int sum_pairs(struct nb_small *s, s
 			const double dx = s->x[0][j] - xi, dy = s->x[1][j] - yi, dz = s->x[2][j] - zi;
 			const double r2 = dz * dz + (dy * dy + (dx * dx + s->eps2)), w = 1 / (r2 * sqrt(r2));
 			const double to_i = s->mu[j] * w, to_j = mi * w;
-			ok &= (r2 >= LEAST) & (r2 <= MOST);
+			ok &= (r2 >= nb_small_least) & (r2 <= nb_small_most);
 			ax += to_i * dx;
 			ay += to_i * dy;
 			az += to_i * dz;

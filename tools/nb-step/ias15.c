@@ -13,9 +13,6 @@ const struct nb_integrator nb_integrator_ias15 = {.few = NB_FEW_IAS15};
 /* --eta, if it is not given: of the order of the rounding of a double. */
 static const double ETA = 0.175;
 
-/* Shorter ones, as a fraction of the time since the beginning, do not move the time. */
-static const double STEP_LEAST = 1e-15;
-
 static double way_of(const struct step *s)
 {
 	return s->opt.dt < 0 ? -1 : 1;
@@ -81,7 +78,7 @@ static const char *make_step(struct fifteen_of *of)
 	of->ended = nb_step_later(of->begun, of->run.last);
 	if (!isfinite(of->ended.time))
 		return "steps grow beyond the range of numbers, as nothing pulls a body,";
-	if (fabs(of->run.last) <= STEP_LEAST * fabs(of->run.elapsed))
+	if (fabs(of->run.last) <= NB_IAS15_SHORTEST * fabs(of->run.elapsed))
 		return "bodies come so close, or go so far, that steps no longer move the time,";
 	return NULL;
 }
