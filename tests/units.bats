@@ -42,7 +42,7 @@ unit() {
 @test "masses on a mesh, their modes and shells" { unit mesh/mesh; }
 # bats test_tags=once
 @test "masses on a mesh, their modes and shells with every instruction set" { for simd in plain avx2; do NB_SIMD=$simd unit mesh/mesh; done; }
-@test "masses on a mesh, their modes and shells on a device" { unit mesh/mesh_cuda; }
+@test "masses on a mesh, their modes, shells and field on a device" { unit mesh/mesh_cuda; }
 @test "what work takes in the memory of a device" { unit filter/capacity; }
 @test "the processes whose work is done here" { unit filter/watch; }
 @test "tools on frames in memory, also where the host cannot read them" { unit filter/places; }

@@ -1,9 +1,9 @@
-/* The transform of a mesh on the device: rows along z, columns along y, columns along x.  A block reads a few lines,
+/* The transform of a mesh on the device: rows along z, columns along y, columns along x; the other way round to go
+ * back, where real and imaginary parts change places before and after.  A block reads a few lines,
  * makes the passes between the first and the last in shared memory, and writes them back, so the mesh is read and
  * written three times.  In a pass each thread has some butterflies in registers; all threads read before one writes, so
  * lines stay in place.  Lines do not depend on each other, and what a thread adds on nothing but m: the same bytes on
- * every device. Blocks have at most 64 registers a thread where m is a power of two, so that a multiprocessor has two
- * of them. */
+ * every device. Registers are limited so that a multiprocessor has two blocks. */
 #include "kernels/device/device.cuh"
 #include "kernels/mesh/mesh_internal.h"
 
@@ -16,15 +16,27 @@
 enum {
 	VALUES = 8,  /* complex numbers of a thread */
 	MOST = 4096, /* of a block: up to four lines */
-	THREADS = MOST / VALUES
+	MIXED = 3072 /* the same where m is no power of two: no device has memory for a longer mesh */
 };
 
 struct lines {
 	int m, width;	      /* width: lines of a block, 1 << log_width */
 	int log_width, log_m; /* log_m: where m is a power of two */
 	int npass, radix[NB_FFT_PASSES];
+	uint32_t by_s[NB_FFT_PASSES], by_ahead[NB_FFT_PASSES]; /* of each pass, as of inverse_of */
 	const double2 *root;
 };
+
+/* So that u / d is divided(u, inverse_of(d)), u < 65536. */
+static uint32_t inverse_of(int d)
+{
+	return d > 1 ? UINT32_MAX / (uint32_t)d + 1 : 0;
+}
+
+static __device__ __forceinline__ int divided(int u, uint32_t inverse)
+{
+	return inverse ? (int)__umulhi((uint32_t)u, inverse) : u;
+}
 
 /* Number j of line b: columns lie side by side, rows one after the other.  A gap behind each eight puts the numbers
  * that threads write at a time into different banks. */
@@ -44,7 +56,7 @@ struct butterfly {
 };
 
 template <bool ROWS, bool TWOS, int R>
-static __device__ __forceinline__ butterfly nth(const lines &l, int s, int log_s, int t)
+static __device__ __forceinline__ butterfly nth(const lines &l, int k, int log_s, int t)
 {
 	constexpr int LOG = R == 2 ? 1 : R == 4 ? 2 : 3;
 	butterfly of;
@@ -55,10 +67,10 @@ static __device__ __forceinline__ butterfly nth(const lines &l, int s, int log_s
 		of.b = t >> (l.log_m - LOG);
 		of.u = t - (of.b << (l.log_m - LOG));
 	} else {
-		of.b = t / (l.m / R);
+		of.b = divided(t, l.by_ahead[k]);
 		of.u = t - of.b * (l.m / R);
 	}
-	of.p = TWOS ? of.u >> log_s : of.u / s;
+	of.p = TWOS ? of.u >> log_s : divided(of.u, l.by_s[k]);
 	return of;
 }
 
@@ -76,9 +88,9 @@ template <bool ROWS> struct in_shared {
 	}
 };
 
-/* From: in_shared, or where the lines come from; To: in_shared, or where they go. */
+/* Pass k.  From: in_shared, or where the lines come from; To: in_shared, or where they go. */
 template <bool ROWS, bool TWOS, int R, class From, class To>
-static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, const From &from, const To &to)
+static __device__ __forceinline__ void pass(const lines &l, int k, int s, int log_s, const From &from, const To &to)
 {
 	constexpr bool BEFORE = std::is_same<From, in_shared<ROWS>>::value,
 		       AFTER = std::is_same<To, in_shared<ROWS>>::value;
@@ -89,15 +101,15 @@ static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, co
 	for (int i = 0; i < EACH; i++) {
 		const int t = threadIdx.x + i * blockDim.x;
 		if (t < count) {
-			const butterfly of = nth<ROWS, TWOS, R>(l, s, log_s, t);
+			const butterfly of = nth<ROWS, TWOS, R>(l, k, log_s, t);
 			NB_UNROLL
-			for (int k = 0; k < R; k++)
-				a[i][k] = from(of.u + k * ahead, of.b);
+			for (int j = 0; j < R; j++)
+				a[i][j] = from(of.u + j * ahead, of.b);
 			nb_butterfly(R, a[i]);
 			NB_UNROLL
-			for (int k = 1; k < R; k++) {
-				const double2 root = __ldg(&l.root[s * of.p * k]);
-				a[i][k] = nb_complex_turn(a[i][k], root.x, root.y);
+			for (int j = 1; j < R; j++) {
+				const double2 root = __ldg(&l.root[s * of.p * j]);
+				a[i][j] = nb_complex_turn(a[i][j], root.x, root.y);
 			}
 		}
 	}
@@ -107,10 +119,10 @@ static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, co
 	for (int i = 0; i < EACH; i++) {
 		const int t = threadIdx.x + i * blockDim.x;
 		if (t < count) {
-			const butterfly of = nth<ROWS, TWOS, R>(l, s, log_s, t);
+			const butterfly of = nth<ROWS, TWOS, R>(l, k, log_s, t);
 			NB_UNROLL
-			for (int k = 0; k < R; k++)
-				to(of.u + s * ((R - 1) * of.p + k), of.b, a[i][k]);
+			for (int j = 0; j < R; j++)
+				to(of.u + s * ((R - 1) * of.p + j), of.b, a[i][j]);
 		}
 	}
 	if (AFTER)
@@ -118,20 +130,21 @@ static __device__ __forceinline__ void pass(const lines &l, int s, int log_s, co
 }
 
 template <bool ROWS, bool TWOS, class From, class To>
-static __device__ __forceinline__ void any_pass(const lines &l, int r, int s, int log_s, const From &from, const To &to)
+static __device__ __forceinline__ void any_pass(const lines &l, int k, int s, int log_s, const From &from, const To &to)
 {
+	const int r = l.radix[k];
 	if (r == 8)
-		pass<ROWS, TWOS, 8>(l, s, log_s, from, to);
+		pass<ROWS, TWOS, 8>(l, k, s, log_s, from, to);
 	else if (r == 4)
-		pass<ROWS, TWOS, 4>(l, s, log_s, from, to);
+		pass<ROWS, TWOS, 4>(l, k, s, log_s, from, to);
 	else if (r == 2)
-		pass<ROWS, TWOS, 2>(l, s, log_s, from, to);
+		pass<ROWS, TWOS, 2>(l, k, s, log_s, from, to);
 	else if (!TWOS && r == 3)
-		pass<ROWS, TWOS, 3>(l, s, log_s, from, to);
+		pass<ROWS, TWOS, 3>(l, k, s, log_s, from, to);
 	else if (!TWOS && r == 5)
-		pass<ROWS, TWOS, 5>(l, s, log_s, from, to);
+		pass<ROWS, TWOS, 5>(l, k, s, log_s, from, to);
 	else if (!TWOS)
-		pass<ROWS, TWOS, 7>(l, s, log_s, from, to);
+		pass<ROWS, TWOS, 7>(l, k, s, log_s, from, to);
 }
 
 /* Lines from where they come from, through x, to where they go; all threads call. */
@@ -144,13 +157,13 @@ static __device__ __forceinline__ void transform(const lines &l, nb_complex *x, 
 	for (int k = 0; k <= last; k++) {
 		const int r = l.radix[k];
 		if (k == 0 && k == last)
-			any_pass<ROWS, TWOS>(l, r, s, log_s, from, to);
+			any_pass<ROWS, TWOS>(l, k, s, log_s, from, to);
 		else if (k == 0)
-			any_pass<ROWS, TWOS>(l, r, s, log_s, from, shared);
+			any_pass<ROWS, TWOS>(l, k, s, log_s, from, shared);
 		else if (k < last)
-			any_pass<ROWS, TWOS>(l, r, s, log_s, shared, shared);
+			any_pass<ROWS, TWOS>(l, k, s, log_s, shared, shared);
 		else
-			any_pass<ROWS, TWOS>(l, r, s, log_s, shared, to);
+			any_pass<ROWS, TWOS>(l, k, s, log_s, shared, to);
 		s *= r;
 		log_s += r == 8 ? 3 : r / 2;
 	}
@@ -158,7 +171,7 @@ static __device__ __forceinline__ void transform(const lines &l, nb_complex *x, 
 
 /* Two rows are the real and the imaginary part of one line. */
 template <bool TWOS>
-static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
+static __global__ void __launch_bounds__((TWOS ? MOST : MIXED) / VALUES, 2)
 	rows_kernel(const __grid_constant__ lines l, double unit, size_t nrow, size_t length, double *mesh)
 {
 	extern __shared__ nb_complex x[];
@@ -187,9 +200,39 @@ static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
 	}
 }
 
-/* count columns side by side in each of gridDim.y parts, whose pairs are `stride` apart. */
+/* The other way: a mode of both rows, beyond m / 2 the conjugate of its mirror image. */
 template <bool TWOS>
-static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
+static __global__ void __launch_bounds__((TWOS ? MOST : MIXED) / VALUES, 2)
+	rows_back_kernel(const __grid_constant__ lines l, size_t nrow, size_t length, double *mesh)
+{
+	extern __shared__ nb_complex x[];
+	const size_t first = (size_t)blockIdx.x * l.width * 2;
+	const auto from = [&](int j, int b) {
+		const size_t row = first + 2 * b;
+		const int k = j <= l.m / 2 ? j : l.m - j;
+		const double2 *mode = (const double2 *)(mesh + row * length) + k;
+		const double2 none = make_double2(0, 0), one = row < nrow ? mode[0] : none,
+			      two = row + 1 < nrow ? mode[length / 2] : none;
+		const double sign = j == k ? 1 : -1;
+		nb_complex z;
+		z.re = sign * one.y + two.x;
+		z.im = one.x - sign * two.y;
+		return z;
+	};
+	const auto to = [&](int j, int b, nb_complex z) {
+		const size_t row = first + 2 * b;
+		double *number = mesh + row * length + j;
+		if (row < nrow)
+			number[0] = z.im;
+		if (row + 1 < nrow)
+			number[length] = z.re;
+	};
+	transform<true, TWOS>(l, x, from, to);
+}
+
+/* count columns side by side in each of gridDim.y parts, whose pairs are `stride` apart. */
+template <bool TWOS, bool BACK>
+static __global__ void __launch_bounds__((TWOS ? MOST : MIXED) / VALUES, 2)
 	columns_kernel(const __grid_constant__ lines l, size_t stride, size_t count, size_t part, double2 *mesh)
 {
 	extern __shared__ nb_complex x[];
@@ -198,13 +241,13 @@ static __global__ void __launch_bounds__(THREADS, TWOS ? 2 : 1)
 	const auto from = [&](int j, int b) {
 		const double2 v = first + b < count ? at[j * stride + b] : make_double2(0, 0);
 		nb_complex z;
-		z.re = v.x;
-		z.im = v.y;
+		z.re = BACK ? v.y : v.x;
+		z.im = BACK ? v.x : v.y;
 		return z;
 	};
 	const auto to = [&](int j, int b, nb_complex z) {
 		if (first + b < count)
-			at[j * stride + b] = make_double2(z.re, z.im);
+			at[j * stride + b] = BACK ? make_double2(z.im, z.re) : make_double2(z.re, z.im);
 	};
 	transform<false, TWOS>(l, x, from, to);
 }
@@ -224,39 +267,61 @@ static int make_roots(int m, nb_cuda_buffer<double> &root)
 	return status;
 }
 
-template <bool TWOS> static int transform_mesh(const lines &l, double unit, double *mesh)
+template <bool TWOS, bool BACK> static int transform_mesh(const lines &l, double unit, double *mesh)
 {
 	const size_t side = (size_t)l.m, row = nb_mesh_row(l.m), plane = side * row / 2;
 	const unsigned threads = (unsigned)(l.m * l.width + 32 * VALUES - 1) / (32 * VALUES) * 32;
 	const size_t shared = (size_t)(with_gaps(l.m) * l.width) * sizeof(nb_complex);
-	NB_CUDA_TRY(cudaFuncSetAttribute(rows_kernel<TWOS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-	NB_CUDA_TRY(
-		cudaFuncSetAttribute(columns_kernel<TWOS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-	rows_kernel<TWOS>
-		<<<nb_cuda_blocks(side * side, 2 * l.width), threads, shared>>>(l, unit, side * side, row, mesh);
+	const unsigned rows = nb_cuda_blocks(side * side, 2 * l.width), across = nb_cuda_blocks(plane, l.width);
+	const auto columns = columns_kernel<TWOS, BACK>;
+	const void *const kernel[] = {(void *)rows_kernel<TWOS>, (void *)rows_back_kernel<TWOS>, (void *)columns};
+	for (const void *k : kernel)
+		NB_CUDA_TRY(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+	if (BACK)
+		columns<<<across, threads, shared>>>(l, plane, plane, 0, (double2 *)mesh);
+	else
+		rows_kernel<TWOS><<<rows, threads, shared>>>(l, unit, side * side, row, mesh);
 	NB_CUDA_LAUNCHED();
-	columns_kernel<TWOS><<<dim3(nb_cuda_blocks(row / 2, l.width), l.m), threads, shared>>>(
+	columns<<<dim3(nb_cuda_blocks(row / 2, l.width), l.m), threads, shared>>>(
 		l, row / 2, row / 2, plane, (double2 *)mesh);
 	NB_CUDA_LAUNCHED();
-	columns_kernel<TWOS><<<nb_cuda_blocks(plane, l.width), threads, shared>>>(l, plane, plane, 0, (double2 *)mesh);
+	if (BACK)
+		rows_back_kernel<TWOS><<<rows, threads, shared>>>(l, side * side, row, mesh);
+	else
+		columns<<<across, threads, shared>>>(l, plane, plane, 0, (double2 *)mesh);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
-int nb_mesh_transform_cuda(int m, double unit, void *mesh)
+template <bool BACK> static int transform_any(int m, double unit, double *mesh)
 {
 	nb_cuda_buffer<double> root;
 	lines l = {};
-	l.m = m;
-	l.log_width = m <= MOST / 4 ? 2 : m <= MOST / 2 ? 1 : 0;
-	l.width = 1 << l.log_width;
 	while (1 << l.log_m < m)
 		l.log_m++;
+	const int most = m == 1 << l.log_m ? MOST : MIXED;
+	l.m = m;
+	l.log_width = m <= most / 4 ? 2 : m <= most / 2 ? 1 : 0;
+	l.width = 1 << l.log_width;
 	l.npass = nb_fft_factor(m, l.radix);
-	if (!l.npass || m > MOST)
+	if (!l.npass || m > most)
 		return NB_EINVAL;
+	for (int k = 0, s = 1; k < l.npass; s *= l.radix[k++]) {
+		l.by_s[k] = inverse_of(s);
+		l.by_ahead[k] = inverse_of(m / l.radix[k]);
+	}
 	NB_TRY(make_roots(m, root));
 	l.root = (const double2 *)root.ptr;
-	return m == 1 << l.log_m ? transform_mesh<true>(l, unit, (double *)mesh)
-				 : transform_mesh<false>(l, unit, (double *)mesh);
+	return m == 1 << l.log_m ? transform_mesh<true, BACK>(l, unit, mesh)
+				 : transform_mesh<false, BACK>(l, unit, mesh);
+}
+
+int nb_mesh_transform_cuda(int m, double unit, void *mesh)
+{
+	return transform_any<false>(m, unit, (double *)mesh);
+}
+
+int nb_mesh_transform_back_cuda(int m, double *mesh)
+{
+	return transform_any<true>(m, 0, mesh);
 }

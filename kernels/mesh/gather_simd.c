@@ -10,7 +10,7 @@ static NB_HD double gather_one(
 	const int order, const struct nb_mesh_gather *of, const struct nb_mesh_paint *as, size_t i)
 {
 	double weight[3][NB_MESH_LINE] = {{0}}, sum = 0;
-	size_t cell[3][NB_MESH_ORDERS_CPU];
+	size_t cell[3][NB_MESH_ORDERS];
 	const size_t m = (size_t)of->m, row = nb_mesh_row(of->m);
 	nb_vd line[2][VECTORS] = {{{0}}}, along[VECTORS];
 	int first = 0;

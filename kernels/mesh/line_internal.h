@@ -8,7 +8,7 @@
 
 /* Cells of a line: as many as the longest spline has, and whole vectors; what is behind the spline has the weight 0. */
 enum { NB_MESH_LINE = 8 };
-_Static_assert((int)NB_MESH_ORDERS_CPU <= (int)NB_MESH_LINE, "a line has room for a spline");
+_Static_assert((int)NB_MESH_ORDERS <= (int)NB_MESH_LINE, "a line has room for a spline");
 
 /* Whether the line from cell `first` on stays in its row of the mesh, and the spline in the box. */
 static inline int nb_mesh_line_whole(int order, int first, int m)

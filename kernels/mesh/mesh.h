@@ -26,8 +26,7 @@ extern "C" {
 enum {
 	NB_MESH_LEAST = 8,
 	NB_MESH_MOST = 4096,
-	NB_MESH_ORDERS = 4, /* of windows: 1 nearest cell (NGP), 2 cloud in cell (CIC), 3 TSC, 4 PCS */
-	NB_MESH_ORDERS_CPU = 6,
+	NB_MESH_ORDERS = 6 /* of windows: 1 nearest cell (NGP), 2 cloud in cell (CIC), 3 TSC, 4 PCS, ... */
 };
 
 static NB_HD size_t nb_mesh_row(int m)
@@ -57,7 +56,7 @@ struct nb_mesh_paint {
 };
 
 /* The mesh, which is overwritten, becomes the masses in its cells as whole numbers (int64_t) of the unit: each body
- * becomes a B-spline of this order (up to NB_MESH_ORDERS_CPU) around its place, in cells that are at whole numbers.  So
+ * becomes a B-spline of this order (up to NB_MESH_ORDERS) around its place, in cells that are at whole numbers.  So
  * does `shifted`, unless it is NULL, of bodies that are moved by half a cell along each axis.  NB_OK, NB_ENOMEM,
  * NB_ELIMIT (n >= 2^31). */
 NB_MUST_CHECK int nb_mesh_paint_cpu(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
@@ -124,10 +123,14 @@ struct nb_mesh_shell {
 NB_MUST_CHECK int nb_mesh_shells_cpu(
 	int m, int order, const struct nb_mesh_modes *a, const struct nb_mesh_modes *b, struct nb_mesh_shell *shell);
 
-/* The same on the current device, where positions, masses and meshes are; shells are in host memory, and are waited
- * for. */
+/* The same on the current device, where positions, masses, meshes and values are; shells are in host memory, and are
+ * waited for. */
 NB_MUST_CHECK int nb_mesh_paint_cuda(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
 NB_MUST_CHECK int nb_mesh_transform_cuda(int m, double unit, void *mesh);
+NB_MUST_CHECK int nb_mesh_transform_back_cuda(int m, double *mesh);
+NB_MUST_CHECK int nb_mesh_poisson_cuda(
+	const struct nb_mesh_poisson *of, enum nb_mesh_field field, const double *mass, double *to);
+NB_MUST_CHECK int nb_mesh_gather_cuda(const struct nb_mesh_gather *gather, double *value, size_t stride);
 NB_MUST_CHECK int nb_mesh_shells_cuda(
 	int m, int order, const struct nb_mesh_modes *a, const struct nb_mesh_modes *b, struct nb_mesh_shell *shell);
 

@@ -104,6 +104,26 @@ static NB_HD int nb_mesh_shell_of(int distance2)
 	return (int)(sqrt((double)distance2) + 0.5);
 }
 
+/* Of gravity, for each wave number along an axis: the smoothing, over the windows of painting and gathering; 0 where
+ * derivatives have no sign: at m / 2.  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_mesh_smooth(const struct nb_mesh_poisson *of, double *smooth);
+
+/* A field is this, times the smoothing along each axis, times what nb_mesh_solve does. */
+static NB_HD double nb_mesh_field_unit(const struct nb_mesh_poisson *of, enum nb_mesh_field field)
+{
+	const double pi = 3.14159265358979323846;
+	return (field == NB_MESH_POT ? -1 / pi : 2 / of->box) / of->box;
+}
+
+static NB_HD void nb_mesh_solve(enum nb_mesh_field field, double unit, int x, int y, int z, double mode[2])
+{
+	const double q2 = x * x + y * y + z * z, weight = q2 > 0 ? unit / q2 : 0;
+	const double re = mode[0], im = mode[1];
+	const double q = field == NB_MESH_ACC_X ? x : field == NB_MESH_ACC_Y ? y : z;
+	mode[0] = field == NB_MESH_POT ? weight * re : -weight * q * im;
+	mode[1] = field == NB_MESH_POT ? weight * im : weight * q * re;
+}
+
 /* ---- transforms --------------------------------------------------------------------------------- */
 
 /* A transform of m numbers: passes of radix 8, 4, 2, 3, 5, 7 (Stockham's: the order comes out right).  In a pass, n is

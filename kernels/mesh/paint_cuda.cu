@@ -12,8 +12,7 @@ enum {
 	CHUNK = 2048, /* 2^(32 - BITS) */
 	BITS = 21,
 	THREADS = 256,
-	PAINT_WARPS = 16,
-	STAGE = 3 * NB_MESH_ORDERS
+	PAINT_WARPS = 16
 };
 
 /* A body: its place in cells, and its mass in units. */
@@ -74,9 +73,9 @@ static __global__ void chunks_kernel(uint32_t count, const uint32_t *begin, uint
 template <int ORDER> struct tile {
 	static constexpr int BEFORE = (ORDER - 1) / 2, EDGE = BRICK + ORDER, CELLS = EDGE * EDGE * EDGE;
 	uint32_t low[CELLS], high[CELLS];
-	double weight[PAINT_WARPS][32][STAGE]; /* of x, with the mass; y; z */
-	int at[PAINT_WARPS][32];	       /* first cell */
-	size_t number[3][EDGE];		       /* what a coordinate adds to the number of a cell in the mesh */
+	double weight[PAINT_WARPS][32][3 * (ORDER > 4 ? ORDER : 4)]; /* of x, with the mass; y; z */
+	int at[PAINT_WARPS][32];				     /* first cell */
+	size_t number[3][EDGE]; /* what a coordinate adds to the number of a cell in the mesh */
 };
 
 /* A cell of the tile, as a number of the mesh. */
@@ -117,34 +116,49 @@ template <int ORDER> static __device__ void stage(tile<ORDER> &t, placed body, d
 	t.at[warp][lane] = (i * EDGE + j) * EDGE + k;
 }
 
-/* The bodies that the lanes have staged, a lane for each cell, or two; of small splines several bodies at a time.
- * light: none has a share of more than two numbers of the tile. */
+/* A share of a light body has less than two numbers of the tile, and is rounded where 2^52 leaves no room for what is
+ * behind the point. */
+template <int ORDER>
+static __device__ __forceinline__ void add_share(
+	tile<ORDER> &t, int to, double mass, bool light, unsigned long long *mesh)
+{
+	constexpr uint32_t LOW = (1u << BITS) - 1;
+	const unsigned long long share = light ? (unsigned long long)__double_as_longlong(mass + 0x1p52)
+					       : (unsigned long long)__double2ll_rn(mass);
+	if (light || !(share >> 2 * BITS)) {
+		atomicAdd(&t.low[to], (uint32_t)share & LOW);
+		atomicAdd(&t.high[to], (uint32_t)(share >> BITS) & LOW);
+	} else {
+		atomicAdd(&mesh[mesh_cell<ORDER>(t, to)], share);
+	}
+}
+
+/* The bodies that the lanes have staged, a lane for each cell, or for several; of small splines several bodies at a
+ * time. light: none has a share of more than two numbers of the tile. */
 template <int ORDER>
 static __device__ void paint_staged(tile<ORDER> &t, int count, bool light, unsigned long long *mesh)
 {
-	constexpr int EDGE = tile<ORDER>::EDGE, CELLS = ORDER * ORDER * ORDER, BODIES = CELLS < 32 ? 32 / CELLS : 1;
-	constexpr int ROUNDS = (CELLS + 31) / 32, PLANES = ORDER / ROUNDS;
-	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, own = lane / (CELLS / ROUNDS);
-	const int cell = lane % (CELLS / ROUNDS);
-	const int x = cell / (ORDER * ORDER), y = cell / ORDER % ORDER, z = cell % ORDER;
+	constexpr int EDGE = tile<ORDER>::EDGE, CELLS = ORDER * ORDER * ORDER;
+	constexpr int BODIES = CELLS < 32 ? 32 / CELLS : 1;
+	constexpr int ROUNDS = (CELLS + 31) / 32, LANES = CELLS < 32 ? CELLS : 32;
+	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, own = lane / LANES;
+	int x[ROUNDS], y[ROUNDS], z[ROUNDS];
+#pragma unroll
+	for (int r = 0; r < ROUNDS; r++) {
+		const int cell = lane % LANES + LANES * r;
+		x[r] = cell / (ORDER * ORDER);
+		y[r] = cell / ORDER % ORDER;
+		z[r] = cell % ORDER;
+	}
 	if (own >= BODIES)
 		return;
 	for (int k = own; k < count; k += BODIES) {
 		const double *weight = t.weight[warp][k];
-		const double yz = weight[ORDER + y] * weight[2 * ORDER + z];
-		const int at = t.at[warp][k] + (x * EDGE + y) * EDGE + z;
 #pragma unroll
-		for (int r = 0; r < ROUNDS; r++) {
-			const unsigned long long share = (unsigned long long)__double2ll_rn(
-				weight[x + r * PLANES] * yz);
-			const int to = at + r * PLANES * EDGE * EDGE;
-			if (light || !(share >> 2 * BITS)) {
-				atomicAdd(&t.low[to], (uint32_t)share & ((1u << BITS) - 1));
-				atomicAdd(&t.high[to], (uint32_t)(share >> BITS));
-			} else {
-				atomicAdd(&mesh[mesh_cell<ORDER>(t, to)], share);
-			}
-		}
+		for (int r = 0; r < ROUNDS; r++)
+			if (LANES * (r + 1) <= CELLS || x[r] < ORDER)
+				add_share<ORDER>(t, t.at[warp][k] + (x[r] * EDGE + y[r]) * EDGE + z[r],
+					weight[x[r]] * (weight[ORDER + y[r]] * weight[2 * ORDER + z[r]]), light, mesh);
 	}
 }
 
@@ -174,7 +188,7 @@ static __global__ __launch_bounds__(32 * PAINT_WARPS) void paint_kernel(
 		bool light = true;
 		if (lane < count) {
 			const placed body = bricks.body[from + lane];
-			light = body.mass < (double)(1ull << 2 * BITS);
+			light = body.mass >= 0 && body.mass < (double)(1ull << 2 * BITS);
 			stage<ORDER>(t, body, shift, origin);
 		}
 		light = __all_sync(~0u, light);
@@ -203,7 +217,7 @@ template <int ORDER> static int paint_tiles(const bricks &bricks, unsigned most,
 int nb_mesh_paint_cuda(const struct nb_mesh_paint *paint, void *mesh, void *shifted)
 {
 	static int (*const tiles_of[])(const bricks &, unsigned, double, int, void *) = {
-		paint_tiles<1>, paint_tiles<2>, paint_tiles<3>, paint_tiles<4>};
+		paint_tiles<1>, paint_tiles<2>, paint_tiles<3>, paint_tiles<4>, paint_tiles<5>, paint_tiles<6>};
 	const size_t n = paint->n;
 	bricks b = {};
 	if (n > INT32_MAX)

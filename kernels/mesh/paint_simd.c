@@ -23,7 +23,7 @@ static NB_HD void paint_one(const int order, const struct nb_mesh_paint *paint, 
 	const size_t m = (size_t)paint->m, length = nb_mesh_row(paint->m);
 	const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
 	double weight[3][NB_MESH_LINE];
-	size_t cell[3][NB_MESH_ORDERS_CPU];
+	size_t cell[3][NB_MESH_ORDERS];
 	int first = 0;
 	for (int c = 0; c < 3; c++) {
 		first = nb_mesh_spline_line(

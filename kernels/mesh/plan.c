@@ -1,6 +1,8 @@
 /* What transforms and shells of both backends are planned with; host memory. */
 #include "kernels/mesh/mesh_internal.h"
 
+#include "common/mem.h"
+
 static const double PI = 3.14159265358979323846;
 
 int nb_fft_factor(int m, int radix[NB_FFT_PASSES])
@@ -55,6 +57,21 @@ void nb_mesh_axes(int m, int order, struct nb_mesh_axis *axis)
 		turn(k < 0 ? -k : k, 2 * m, &axis[i].c, &axis[i].s);
 		axis[i].s = k < 0 ? -axis[i].s : axis[i].s;
 	}
+}
+
+int nb_mesh_smooth(const struct nb_mesh_poisson *of, double *smooth)
+{
+	struct nb_mesh_axis *axis = nb_alloc((size_t)of->m, sizeof *axis);
+	if (!axis)
+		return NB_ENOMEM;
+	nb_mesh_axes(of->m, of->order, axis);
+	for (int i = 0; i < of->m; i++) {
+		const int q = nb_mesh_wave(i, of->m);
+		const double k = 2 * PI * q / of->box * of->split;
+		smooth[i] = 2 * q == of->m ? 0 : axis[i].sharpen * axis[i].sharpen * exp(-k * k);
+	}
+	nb_free(axis);
+	return NB_OK;
 }
 
 double nb_mesh_unit(double total)

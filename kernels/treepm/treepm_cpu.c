@@ -443,7 +443,7 @@ static int check(
 	double largest = 0;
 	if (!(box > 0 && isfinite(box)) || !isfinite(g->G) || g->jerk || how->mesh < NB_MESH_LEAST ||
 		how->mesh > NB_MESH_MOST || nb_mesh_size(how->mesh) != how->mesh || how->order < 3 ||
-		how->order > NB_MESH_ORDERS_CPU || !(how->split > 0) || !(nb_treepm_reach(how, box) < box / 2))
+		how->order > NB_MESH_ORDERS || !(how->split > 0) || !(nb_treepm_reach(how, box) < box / 2))
 		return NB_EINVAL;
 	if (points && (points->jerk || points->strength || (points->spread && !points->target)))
 		return NB_EINVAL;

@@ -200,7 +200,7 @@ static void paint_heavy(void)
 {
 	const double pos[6] = {0.5, 0.5, 0.5, 0.25, 0.25, 0.25}, mass[2] = {nextafter(4, 0), 1e-9};
 	int64_t *mesh = nb_alloc(nb_mesh_bytes(8), 1);
-	for (int order = 1; order <= NB_MESH_ORDERS_CPU; order++) {
+	for (int order = 1; order <= NB_MESH_ORDERS; order++) {
 		const struct nb_mesh_paint paint = {2, pos, mass, 1, nb_mesh_unit(mass[0] + mass[1]), 1, 8, order};
 		double sum = 0;
 		CHECK(nb_mesh_paint_cpu(&paint, mesh, NULL) == NB_OK);
@@ -388,7 +388,7 @@ int main(void)
 		transform(edge[k]);
 	for (size_t k = 0; k < sizeof edge / sizeof *edge; k++)
 		transform_back(edge[k]);
-	for (int order = 1; order <= NB_MESH_ORDERS_CPU; order++) {
+	for (int order = 1; order <= NB_MESH_ORDERS; order++) {
 		gather(8, order);
 		gather(15, order);
 		paint_by_hand(8, order);

@@ -89,6 +89,53 @@ static void transform(int m)
 	WANT(mesh.host() == again.host());
 }
 
+/* Modes to numbers, and to the numbers that they came from. */
+static void transform_back(int m)
+{
+	std::vector<double> numbers(nb_mesh_bytes(m) / 8);
+	for (double &v : numbers)
+		v = uniform() - 0.5;
+	std::vector<double> want = numbers;
+	snprintf(label, sizeof label, "back, m %d", m);
+	WANT(nb_mesh_transform_real_cpu(m, want.data()) == NB_OK);
+	const device<double> mesh(want), again(want);
+	WANT(nb_mesh_transform_back_cuda(m, mesh.p) == NB_OK);
+	WANT(nb_mesh_transform_back_cuda(m, again.p) == NB_OK);
+	const std::vector<double> got = mesh.host();
+	double worst = 0;
+	for (size_t k = 0; k < numbers.size(); k++) {
+		const double error = fabs(got[k] / m / m / m - numbers[k]);
+		if (k % nb_mesh_row(m) < (size_t)m)
+			worst = !(error <= worst) ? error : worst;
+	}
+	WANT(worst < 1e-14);
+	WANT(got == again.host());
+}
+
+static void gravity(int m, int order)
+{
+	const bodies b = make_bodies(1000, false);
+	const device<double> pos(b.pos);
+	std::vector<double> modes(nb_mesh_bytes(m) / 8), want(modes.size());
+	for (double &v : modes)
+		v = uniform() - 0.5;
+	const device<double> mass(modes), field(modes.size());
+	const nb_mesh_poisson poisson = {m, order, 2.5, 0.2};
+	for (int c = 0; c < 4; c++) {
+		snprintf(label, sizeof label, "m %d, order %d, field %d", m, order, c);
+		WANT(nb_mesh_poisson_cpu(&poisson, (enum nb_mesh_field)c, modes.data(), want.data()) == NB_OK);
+		WANT(nb_mesh_poisson_cuda(&poisson, (enum nb_mesh_field)c, mass.p, field.p) == NB_OK);
+		WANT(difference(field.host(), want) < 1e-14);
+	}
+	std::vector<double> sum(3000, 1.0);
+	const device<double> there(sum);
+	nb_mesh_gather of = {1000, b.pos.data(), 2.5, m, order, modes.data()};
+	nb_mesh_gather_cpu(&of, sum.data() + 1, 3);
+	of.pos = pos.p, of.mesh = mass.p;
+	WANT(nb_mesh_gather_cuda(&of, there.p + 1, 3) == NB_OK);
+	WANT(difference(there.host(), sum) < 1e-14);
+}
+
 static void shells(int m, bool shifted, bool other)
 {
 	std::vector<double> mode[3];
@@ -128,8 +175,13 @@ int main(void)
 	paint(0, false, false, 1, 8);
 	paint(1, false, true, 1, 8);
 	for (const int m :
-		{8, 9, 10, 12, 14, 15, 16, 21, 25, 32, 49, 60, 63, 64, 70, 96, 100, 128, 135, 192, 210, 243, 256})
+		{8, 9, 10, 12, 14, 15, 16, 21, 25, 32, 49, 60, 63, 64, 70, 96, 100, 128, 135, 192, 210, 243, 256}) {
 		transform(m);
+		transform_back(m);
+	}
+	for (const int m : {8, 9, 20, 35})
+		for (int order = 1; order <= NB_MESH_ORDERS; order++)
+			gravity(m, order);
 	for (const int m : {8, 9, 31, 64, 65, 130})
 		for (int k = 0; k < 4; k++)
 			shells(m, k % 2, k / 2);
