@@ -415,6 +415,46 @@ told_active() {
 	fails_with 1 'no CUDA device 99' 'nb-stats -b cuda:99 <p33.nb'
 }
 
+@test "forces in a periodic box are those of the CPU, of bodies and at points, with the same bytes each time" {
+	nb-gen uniform -n 3000 --seed 5 --no-history | nb-calc '@box = 1; eps = 0.001 * (id % 4)' --no-history |
+		nb-transform --shift 0,0,0 --no-history >box.nb
+	nb-gen uniform -n 200 --seed 6 --no-history >at.nb
+	local options
+	for options in '' '-e 0.01' '-e 0.01 --softening-kernel spline' '--softening-kernel spline' '--mesh 36 --split 1.75' '--at at.nb' \
+		'--at at.nb -e 0.01'; do
+		read -ra args <<<"-m treepm --potential --no-history $options"
+		nb-force -b cpu "${args[@]}" box.nb >cpu.nb
+		nb-force -b cuda "${args[@]}" box.nb >gpu.nb
+		nb-diff --fields acc,pot --tolerance 1e-11 cpu.nb gpu.nb
+		nb-force -b cuda "${args[@]}" box.nb | cmp - gpu.nb
+		nb-force -b cuda --precision mixed "${args[@]}" box.nb >gpu.nb
+		nb-diff --fields acc,pot --tolerance 5e-6 cpu.nb gpu.nb
+	done
+	nb-force -v -b cuda --audit 300 -e 0.01 --softening-kernel spline box.nb 2>told >audited.nb
+	grep -q ': treepm on cuda:0, n 3000, .* body-body [1-9].*, errors of 300 bodies: p50 [0-9.]*e-0[56]' told
+	nb-force -b cuda --accuracy 1e-5 -e 0.01 --softening-kernel spline box.nb | nb-stats --check
+	fails_with 1 'method direct on a device does not obey the periodic box' 'nb-force -b cuda -m direct box.nb'
+	fails_with 1 'precision f32 does not obey the periodic box' 'nb-force -b cuda -m treepm --precision f32 box.nb'
+	fails_with 1 'is outside its periodic box, at 1.5 (want' "nb-calc 'y = id == 7 ? 1.5 : y' box.nb | nb-force -b cuda"
+	fails_with 1 'reaches further than the pairs of method treepm' "nb-calc 'eps = id == 7 ? 0.4 : 0' box.nb | nb-force -b cuda"
+}
+
+@test "steps in a periodic box are those of the CPU, in an expanding universe, too" {
+	nb-gen uniform -n 3000 --seed 5 --sigma 0.3 --no-history | nb-calc '@box = 1; mass = 1.0 / 3000' --no-history |
+		nb-transform --shift 0,0,0 --no-history >box.nb
+	nb-gen lpt -n 4096 --box 50 --no-history >lpt.nb
+	local more
+	for more in '-d 0.01:box' '-d 0.01 --integrator chin:box' '-d 0.1 --cosmology:lpt'; do
+		read -ra args <<<"-k 10 --every 5 --no-history ${more%:*}"
+		for b in cpu cuda; do
+			nb-step -b $b "${args[@]}" "nb-force -b $b -m treepm -e 0.02 --softening-kernel spline --potential" "${more#*:}.nb" >$b.nb
+		done
+		nb-diff --fields pos,vel --tolerance 1e-9 cpu.nb cuda.nb
+		NB_FOLD=off nb-step -b cuda "${args[@]}" 'nb-force -b cuda -m treepm -e 0.02 --softening-kernel spline --potential' "${more#*:}.nb" |
+			cmp - cuda.nb
+	done
+}
+
 @test "n = 0 passes every program on the device" {
 	nb-gen plummer -n 0 | nb-sort-zorder -b cuda | nb-build-tree -b cuda | nb-force -b cuda -t 0.5 | nb-step -b cuda -d 0.01 |
 		nb-stats --check

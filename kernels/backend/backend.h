@@ -21,6 +21,7 @@
 #include "kernels/order/order.h"
 #include "kernels/picture/picture.h"
 #include "kernels/tree/tree.h"
+#include "kernels/treepm/treepm.h"
 #include "kernels/walk/walk.h"
 
 NB_C_BEGIN
@@ -39,6 +40,9 @@ struct nb_backend {
 	int (*gravity_tree_points)(const struct nb_gravity *g, const struct nb_tree *tree,
 		const struct nb_tree_walk *walk, const struct nb_gravity_points *points,
 		struct nb_gravity_count *count);
+
+	int (*gravity_treepm)(const struct nb_gravity *g, double box, const struct nb_treepm *how,
+		const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count);
 
 	int (*external_add)(const struct nb_external *external, const struct nb_external_bodies *bodies);
 
@@ -66,6 +70,7 @@ struct nb_backend {
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
+	int (*wrap)(size_t n, double *pos, double box, int single);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 	int (*hermite)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, const double *acc_was,
 		const double *jerk_was, double ahead, double dt);

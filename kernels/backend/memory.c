@@ -64,6 +64,7 @@ const char *nb_memory_stage_name(enum nb_memory_stage stage)
 		[NB_MEMORY_DIRECT] = "direct sum",
 		[NB_MEMORY_NEAR] = "near field",
 		[NB_MEMORY_FAR] = "far field",
+		[NB_MEMORY_TREEPM] = "mesh and pairs",
 		[NB_MEMORY_STEP] = "step",
 		[NB_MEMORY_RETURN] = "order of velocities",
 	};

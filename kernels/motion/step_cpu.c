@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "common/lap.h"
+#include "common/periodic.h"
 
 enum { PARALLEL = 100000 /* numbers */, BLOCK = 4096 };
 
@@ -44,6 +45,14 @@ int nb_kick_cpu(size_t n, double *vel, const double *acc, double dt)
 int nb_drift_cpu(size_t n, double *pos, const double *vel, double dt)
 {
 	return add_scaled(n, pos, vel, dt);
+}
+
+int nb_wrap_cpu(size_t n, double *pos, double box, int single)
+{
+#pragma omp parallel for schedule(static) if (3 * n > PARALLEL)
+	for (size_t k = 0; k < 3 * n; k++)
+		pos[k] = nb_periodic_keep(pos[k], box, single);
+	return NB_OK;
 }
 
 void nb_drift_from(

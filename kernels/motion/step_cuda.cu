@@ -1,5 +1,6 @@
 /* Kick and drift on the device: one thread a number, a grid-stride loop, bandwidth-bound (24 bytes moved a flop
  * pair).  The product is rounded before the sum, as on the CPU, so both give the same bytes. */
+#include "common/periodic.h"
 #include "kernels/device/device.cuh"
 #include "kernels/motion/step.h"
 
@@ -36,6 +37,22 @@ int nb_kick_cuda(size_t n, double *vel, const double *acc, double dt)
 int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt)
 {
 	return add_scaled(n, pos, vel, dt);
+}
+
+static __global__ void wrap_kernel(size_t count, double *pos, double box, int single)
+{
+	const size_t stride = (size_t)gridDim.x * blockDim.x;
+	for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		pos[i] = nb_periodic_keep(pos[i], box, single);
+}
+
+int nb_wrap_cuda(size_t n, double *pos, double box, int single)
+{
+	if (n == 0)
+		return NB_OK;
+	wrap_kernel<<<grid(3 * n), BLOCK>>>(3 * n, pos, box, single);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
 }
 
 static __global__ void taylor_kernel(size_t count, double *__restrict__ pos, double *__restrict__ vel,

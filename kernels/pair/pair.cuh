@@ -5,7 +5,8 @@
 #include "kernels/pair/pair.h"
 
 /* The number by which a body of softening eps is softened, as nb_gravity_soft (kernels/gravity/plan.h). */
-template <bool SPLINE> static __device__ __forceinline__ double nb_soft_of(double eps, double length, double floor)
+template <bool SPLINE>
+static __host__ __device__ __forceinline__ double nb_soft_of(double eps, double length, double floor)
 {
 	eps *= length;
 	return SPLINE ? fmin(1 / (NB_SPLINE_SUPPORT * eps), 2 / sqrt(floor)) : fmax(eps * eps, floor);

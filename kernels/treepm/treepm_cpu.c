@@ -15,13 +15,9 @@ static nb_treepm_collect *const collect_of[] = {NB_ISA_TABLE(nb_treepm_collect)}
 static nb_treepm_pull *const pull_of[] = {NB_ISA_TABLE(nb_treepm_pull)};
 
 enum {
-	CELLS = 2,     /* along the cut */
 	FINE_BITS = 3, /* of a place in a cell, along an axis */
 	AHEAD = 4      /* cells that a thread takes at a time */
 };
-
-/* Scaled; shorter ones are below the floor of r^2, and none (pair.h). */
-static const double LEAST_EPS = 0x1p-60;
 
 struct treepm {
 	const struct nb_gravity *g;
@@ -29,99 +25,12 @@ struct treepm {
 	const struct nb_treepm *how;
 	nb_treepm_collect *collect;
 	nb_treepm_pull *pull;
-	struct nb_pair_scale scale;
-	double box, split, reach; /* scaled */
-	size_t side;		  /* cells along an axis */
-	size_t around;		  /* of them, on each side of one, that may have bodies within reach */
-	struct nb_treepm_law law;
+	struct nb_treepm_plan plan;
 	struct nb_treepm_side sources, targets;
 	uint32_t *massive; /* rows of bodies with mass, if not all have */
 	int shared;	   /* the targets are the sources */
 	double *sum;	   /* of each target, acc and pot */
 };
-
-struct nb_treepm nb_treepm_choose(size_t n, double split)
-{
-	struct nb_treepm how = {0, 6, split > 0 ? split : 1.3, split < 1.75 ? 6.5 : 7};
-	const double along = ceil(2 * cbrt((double)n) * (1 - 0x1p-40)), least = ceil(how.cut * how.split / 0.4);
-	how.mesh = nb_mesh_size((int)fmin(fmax(along, fmax(least, NB_MESH_LEAST)), NB_MESH_MOST));
-	return how;
-}
-
-double nb_treepm_reach(const struct nb_treepm *how, double box)
-{
-	return how->cut * how->split * (box / how->mesh);
-}
-
-double nb_treepm_longest_eps(const struct nb_treepm *how, double box, enum nb_softening softening)
-{
-	return nb_treepm_reach(how, box) / (softening == NB_SPLINE ? NB_SPLINE_SUPPORT : 1);
-}
-
-/* ---- the law ------------------------------------------------------------------------------------ */
-
-/* Boys functions F_0 and F_1, see kernels/ewald. */
-static void boys(double t, double f[2])
-{
-	f[0] = t > 0 ? 0.5 * sqrt(M_PI / t) * erf(sqrt(t)) : 1;
-	if (t > 0.5) {
-		f[1] = (f[0] - exp(-t)) / (2 * t);
-		return;
-	}
-	double term = 1;
-	f[1] = 0;
-	for (int k = 0; k < 20; k++) {
-		f[1] += term / (2 * k + 3);
-		term *= -t / (k + 1);
-	}
-}
-
-/* The polynomial of v, -1 <= v <= 1, that has the values at the points cos(pi (k + 1/2) / NB_TREEPM_TERMS): a series of
- * Chebyshev polynomials T_k(v), whose coefficients are sums over the points, written out by T_k+1 = 2 v T_k - T_k-1. */
-static void fit(const double *value, double *term)
-{
-	enum { N = NB_TREEPM_TERMS };
-	double before[N] = {0}, now[N] = {1};
-	for (int j = 0; j < N; j++)
-		term[j] = 0;
-	for (int k = 0; k < N; k++) {
-		double part = 0, next[N] = {0};
-		for (int i = 0; i < N; i++)
-			part += value[i] * cos(M_PI * k * (i + 0.5) / N) * (k ? 2 : 1) / N;
-		for (int j = 0; j < N; j++) {
-			term[j] += part * now[j];
-			next[j] = (k ? 2 : 1) * (j ? now[j - 1] : 0) - before[j];
-		}
-		memcpy(before, now, sizeof now);
-		memcpy(now, next, sizeof now);
-		if (k == 0)
-			before[0] = 1;
-	}
-}
-
-static void fill_law(struct treepm *w)
-{
-	struct nb_treepm_law *law = &w->law;
-	const double alpha = 0.5 / w->split;
-	double acc[NB_TREEPM_TERMS], pot[NB_TREEPM_TERMS];
-	const double eps = w->g->eps * w->scale.length;
-	const int own = w->points && !w->points->target && w->points->eps;
-	law->law = own && w->g->softening == NB_PLUMMER ? NB_LAW_PLUMMER : nb_pair_law_of(w->g);
-	law->eps2 = nb_pair_eps2_f64(eps);
-	law->none = eps > LEAST_EPS ? -1 : law->eps2;
-	law->cut2 = w->reach * w->reach;
-	law->scale = 2 / law->cut2;
-	law->far = 3 * w->box;
-	for (int i = 0; i < NB_TREEPM_TERMS; i++) {
-		const double v = cos(M_PI * (i + 0.5) / NB_TREEPM_TERMS), u = alpha * w->reach;
-		double f[2];
-		boys(0.5 * (1 + v) * u * u, f);
-		acc[i] = 2 * M_2_SQRTPI * alpha * alpha * alpha * f[1];
-		pot[i] = M_2_SQRTPI * alpha * f[0];
-	}
-	fit(acc, law->acc);
-	fit(pot, law->pot);
-}
 
 /* ---- bodies by cells ---------------------------------------------------------------------------- */
 
@@ -130,10 +39,10 @@ static uint64_t key_of(const struct treepm *w, const double *x)
 {
 	uint64_t cell = 0, fine = 0;
 	for (int c = 0; c < 3; c++) {
-		const double u = x[c] / w->box * (double)w->side, whole = floor(u);
-		const uint64_t at = whole < (double)w->side ? (uint64_t)whole : w->side - 1;
+		const double u = x[c] / w->plan.box * (double)w->plan.side, whole = floor(u);
+		const uint64_t at = whole < (double)w->plan.side ? (uint64_t)whole : w->plan.side - 1;
 		const uint64_t part = (uint64_t)((u - whole) * (1 << FINE_BITS));
-		cell = cell * w->side + at;
+		cell = cell * w->plan.side + at;
 		for (int b = 0; b < FINE_BITS; b++)
 			fine |= (part >> b & 1) << (3 * b + 2 - c);
 	}
@@ -143,7 +52,7 @@ static uint64_t key_of(const struct treepm *w, const double *x)
 static void place(const struct treepm *w, const double *pos, double x[3])
 {
 	for (int c = 0; c < 3; c++)
-		x[c] = nb_periodic_wrap(pos[c] * w->scale.length, w->box);
+		x[c] = nb_periodic_wrap(pos[c] * w->plan.scale.length, w->plan.box);
 }
 
 static void free_side(struct nb_treepm_side *s)
@@ -154,7 +63,7 @@ static void free_side(struct nb_treepm_side *s)
 /* The first body of each cell, of sorted keys. */
 static void find_cells(const struct treepm *w, const uint64_t *key, struct nb_treepm_side *s)
 {
-	const size_t cells = w->side * w->side * w->side;
+	const size_t cells = w->plan.side * w->plan.side * w->plan.side;
 	size_t c = 0;
 	for (size_t k = 0; k < s->n; k++)
 		for (; c <= key[k] >> 3 * FINE_BITS; c++)
@@ -172,7 +81,7 @@ static size_t row_of(const struct nb_treepm_side *s, size_t k)
 static int fill_side(
 	const struct treepm *w, size_t n, const double *pos, const uint32_t *list, struct nb_treepm_side *s)
 {
-	const size_t cells = w->side * w->side * w->side, length = n + NB_TREEPM_VECTOR;
+	const size_t cells = w->plan.side * w->plan.side * w->plan.side, length = n + NB_TREEPM_VECTOR;
 	uint64_t *key = nb_alloc(n, sizeof *key);
 	s->n = n;
 	s->list = list;
@@ -209,14 +118,14 @@ static int fill_bodies(const struct treepm *w, struct nb_treepm_side *s)
 {
 	const size_t length = s->n + NB_TREEPM_VECTOR;
 	s->mass = nb_alloc_zero(length, sizeof *s->mass);
-	s->soft = w->law.law == NB_LAW_COMMON ? NULL : nb_alloc_zero(length, sizeof *s->soft);
-	if (!s->mass || (w->law.law != NB_LAW_COMMON && !s->soft))
+	s->soft = w->plan.law.law == NB_LAW_COMMON ? NULL : nb_alloc_zero(length, sizeof *s->soft);
+	if (!s->mass || (w->plan.law.law != NB_LAW_COMMON && !s->soft))
 		return NB_ENOMEM;
 #pragma omp parallel for schedule(static)
 	for (size_t k = 0; k < s->n; k++) {
-		s->mass[k] = w->g->mass[row_of(s, k)] * w->scale.mass;
+		s->mass[k] = w->g->mass[row_of(s, k)] * w->plan.scale.mass;
 		if (s->soft)
-			nb_gravity_soft(w->g, row_of(s, k), 1, w->scale.length, NB_PAIR_FLOOR_F64, &s->soft[k]);
+			nb_gravity_soft(w->g, row_of(s, k), 1, w->plan.scale.length, NB_PAIR_FLOOR_F64, &s->soft[k]);
 	}
 	return NB_OK;
 }
@@ -226,15 +135,15 @@ static int fill_points(const struct treepm *w, struct nb_treepm_side *s)
 {
 	struct nb_gravity own = *w->g;
 	double eps = 0;
-	if (w->law.law == NB_LAW_COMMON)
+	if (w->plan.law.law == NB_LAW_COMMON)
 		return NB_OK;
 	s->soft = nb_alloc_zero(s->n + NB_TREEPM_VECTOR, sizeof *s->soft);
 	if (!s->soft)
 		return NB_ENOMEM;
 	own.body_eps = w->points->eps ? w->points->eps : &eps;
 	for (size_t k = 0; k < s->n; k++)
-		nb_gravity_soft(
-			&own, w->points->eps ? row_of(s, k) : 0, 1, w->scale.length, NB_PAIR_FLOOR_F64, &s->soft[k]);
+		nb_gravity_soft(&own, w->points->eps ? row_of(s, k) : 0, 1, w->plan.scale.length, NB_PAIR_FLOOR_F64,
+			&s->soft[k]);
 	return NB_OK;
 }
 
@@ -273,7 +182,7 @@ static int fill_sides(struct treepm *w)
 /* Cells at, at +- 1 ... along an axis, each once, as one range or two. */
 static int ranges(const struct treepm *w, size_t at, size_t range[2][2])
 {
-	const size_t side = w->side, around = w->around;
+	const size_t side = w->plan.side, around = w->plan.around;
 	if (2 * around + 1 >= side) {
 		range[0][0] = 0;
 		range[0][1] = side;
@@ -316,8 +225,8 @@ static void pull_list(const struct treepm *w, struct work *work, size_t first, s
 {
 	if (work->list.n == 0)
 		return;
-	w->pull(&w->law, &work->list, &w->targets, first, count, w->points ? w->points->pot != NULL : w->g->pot != NULL,
-		(double(*)[4])(w->sum + 4 * first));
+	w->pull(&w->plan.law, &work->list, &w->targets, first, count,
+		w->points ? w->points->pot != NULL : w->g->pot != NULL, (double(*)[4])(w->sum + 4 * first));
 	work->pairs += count * work->list.n;
 	work->list.n = 0;
 }
@@ -336,12 +245,12 @@ static void pull_group(const struct treepm *w, const size_t cell[3], size_t firs
 			for (int ry = 0; ry < n[1]; ry++)
 				for (size_t y = range[1][ry][0]; y < range[1][ry][1]; y++)
 					for (int rz = 0; rz < n[2]; rz++) {
-						const size_t row = (x * w->side + y) * w->side;
+						const size_t row = (x * w->plan.side + y) * w->plan.side;
 						size_t from = s->begin[row + range[2][rz][0]];
 						const size_t to = s->begin[row + range[2][rz][1]];
 						while (from < to) {
-							from = w->collect(
-								s, from, to, w->box, w->law.cut2, &group, &work->list);
+							from = w->collect(s, from, to, w->plan.box, w->plan.law.cut2,
+								&group, &work->list);
 							if (from < to)
 								pull_list(w, work, first, count);
 						}
@@ -354,13 +263,13 @@ static void pull_group(const struct treepm *w, const size_t cell[3], size_t firs
 static void pull_cell(const struct treepm *w, size_t c, struct work *work)
 {
 	const struct nb_treepm_side *t = &w->targets;
-	const size_t cell[3] = {c / w->side / w->side, c / w->side % w->side, c % w->side};
+	const size_t cell[3] = {c / w->plan.side / w->plan.side, c / w->plan.side % w->plan.side, c % w->plan.side};
 	size_t count;
 	for (size_t first = t->begin[c]; first < t->begin[c + 1]; first += count) {
 		count = t->begin[c + 1] - first;
 		count = count < NB_TREEPM_GROUP ? count : NB_TREEPM_GROUP;
 		const struct nb_treepm_group group = group_of(t, first, count);
-		if (fmax(group.half[0], fmax(group.half[1], group.half[2])) + w->reach >= w->box / 2)
+		if (fmax(group.half[0], fmax(group.half[1], group.half[2])) + w->plan.reach >= w->plan.box / 2)
 			count = 1;
 		pull_group(w, cell, first, count, work);
 	}
@@ -368,7 +277,7 @@ static void pull_cell(const struct treepm *w, size_t c, struct work *work)
 
 static int near(const struct treepm *w, uint64_t *pairs)
 {
-	const size_t cells = w->side * w->side * w->side;
+	const size_t cells = w->plan.side * w->plan.side * w->plan.side;
 	uint64_t sum = 0;
 	int status = NB_OK;
 #pragma omp parallel reduction(max : status) reduction(+ : sum)
@@ -418,9 +327,9 @@ static int far(const struct treepm *w, int pot, struct nb_treepm_kept *kept)
 		total += fabs(s->mass[k]);
 	int status = make_meshes(kept, m);
 	double *mass = kept->mass, *field = kept->field;
-	const struct nb_mesh_paint paint = {s->n, s->pos, s->mass, w->box, nb_mesh_unit(total), 1, m, order};
-	const struct nb_mesh_poisson poisson = {m, order, w->box, w->split};
-	const struct nb_mesh_gather gather = {t->n, t->pos, w->box, m, order, field};
+	const struct nb_mesh_paint paint = {s->n, s->pos, s->mass, w->plan.box, nb_mesh_unit(total), 1, m, order};
+	const struct nb_mesh_poisson poisson = {m, order, w->plan.box, w->plan.split};
+	const struct nb_mesh_gather gather = {t->n, t->pos, w->plan.box, m, order, field};
 	if (!status)
 		status = nb_mesh_paint_cpu(&paint, mass, NULL);
 	if (!status)
@@ -441,15 +350,9 @@ static int check(
 	const struct nb_gravity *g, double box, const struct nb_treepm *how, const struct nb_gravity_points *points)
 {
 	double largest = 0;
-	if (!(box > 0 && isfinite(box)) || !isfinite(g->G) || g->jerk || how->mesh < NB_MESH_LEAST ||
-		how->mesh > NB_MESH_MOST || nb_mesh_size(how->mesh) != how->mesh || how->order < 3 ||
-		how->order > NB_MESH_ORDERS || !(how->split > 0) || !(nb_treepm_reach(how, box) < box / 2))
-		return NB_EINVAL;
-	if (points && (points->jerk || points->strength || (points->spread && !points->target)))
-		return NB_EINVAL;
-	if (g->n > INT32_MAX || (points && points->n > INT32_MAX))
-		return NB_ELIMIT;
-	const int status = nb_gravity_largest_eps(g, &largest);
+	int status = nb_treepm_check(g, box, how, points);
+	if (!status)
+		status = nb_gravity_largest_eps(g, &largest);
 	if (status)
 		return status;
 	for (size_t k = 0; points && !points->target && points->eps && k < points->n; k++)
@@ -468,29 +371,6 @@ static int check(
 	return NB_OK;
 }
 
-static void fill_units(struct treepm *w, double box)
-{
-	const struct nb_gravity *g = w->g;
-	double heaviest = 0;
-	for (size_t i = 0; i < g->n; i++)
-		heaviest = fmax(heaviest, fabs(g->mass[i]));
-	w->scale = nb_pair_scale_of(nb_pair_power2(box, 20), heaviest, 0, g->G);
-	w->box = box * w->scale.length;
-	w->split = w->how->split * w->box / w->how->mesh;
-	w->reach = nb_treepm_reach(w->how, w->box);
-	/* no finer than that cells have a few bodies */
-	const double along = floor(CELLS * w->box / w->reach), most = ceil(cbrt((double)g->n));
-	w->side = (size_t)fmax(1, fmin(along, most));
-	w->around = (size_t)ceil(w->reach / (w->box / (double)w->side));
-	fill_law(w);
-}
-
-/* Of the mean potential of the near part, 4 pi rho s^2, the share that is beyond u: 4 int_u^inf v erfc(v) dv. */
-static double mean_beyond(double u)
-{
-	return (1 - 2 * u * u) * erfc(u) + M_2_SQRTPI * u * exp(-u * u);
-}
-
 /* The sums in the caller's units, to where they are wanted.  A body does not feel the softened potential that it has
  * where it is, which the pairs have in them; the mean of the near part is not on the mesh. */
 static void deliver(const struct treepm *w)
@@ -502,18 +382,17 @@ static void deliver(const struct treepm *w)
 	double *acc = points ? points->acc : g->acc, *pot = points ? points->pot : g->pot, total = 0;
 	for (size_t k = 0; k < w->sources.n; k++)
 		total += w->sources.mass[k];
-	const double u = w->how->cut / 2, within = 1 - mean_beyond(u);
-	const double background = 4 * M_PI * total / (w->box * w->box * w->box) * w->split * w->split * within;
+	const double background = nb_treepm_background(&w->plan, w->how, total);
 	for (size_t k = 0; k < t->n; k++) {
 		const size_t i = row_of(t, k), to = in_list ? t->number[k] : i;
 		const double *sum = w->sum + 4 * k;
 		for (size_t c = 0; acc && c < 3; c++)
-			acc[3 * to + c] = w->scale.acc_out * sum[c];
+			acc[3 * to + c] = w->plan.scale.acc_out * sum[c];
 		if (!pot)
 			continue;
-		const double eps = !bodies ? 0 : (g->body_eps ? g->body_eps[i] : g->eps) * w->scale.length;
-		const double own = eps > LEAST_EPS ? t->mass[k] / eps : 0;
-		pot[to] = w->scale.pot_out * (sum[3] + own + background);
+		const double eps = !bodies ? 0 : (g->body_eps ? g->body_eps[i] : g->eps) * w->plan.scale.length;
+		const double own = eps > NB_TREEPM_LEAST_EPS ? t->mass[k] / eps : 0;
+		pot[to] = w->plan.scale.pot_out * (sum[3] + own + background);
 	}
 }
 
@@ -535,11 +414,14 @@ int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm
 	const int pot = points ? points->pot != NULL : g->pot != NULL;
 	struct nb_treepm_kept own = {0, NULL, NULL};
 	uint64_t pairs = 0;
+	double heaviest = 0;
 	int status = check(g, box, how, points);
 	if (status)
 		return status;
 	clear_spread(g, points);
-	fill_units(&w, box);
+	for (size_t i = 0; i < g->n; i++)
+		heaviest = fmax(heaviest, fabs(g->mass[i]));
+	nb_treepm_make_plan(g, box, how, points, heaviest, &w.plan);
 	status = fill_sides(&w);
 	w.sum = nb_alloc_zero(w.targets.n, 4 * sizeof *w.sum);
 	if (!status && !w.sum)

@@ -4,7 +4,12 @@
 
 #include "common/cpu.h"
 #include "kernels/gravity/gravity.h"
+#include "kernels/pair/pair.h"
 #include "kernels/treepm/treepm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
 	NB_TREEPM_TERMS = 16,  /* of the polynomials in r^2 */
@@ -21,6 +26,26 @@ struct nb_treepm_law {
 	double cut2, scale, far; /* no coordinate is within the cut of far */
 	double acc[NB_TREEPM_TERMS], pot[NB_TREEPM_TERMS];
 };
+
+/* Scaled; shorter softenings are below the floor of r^2, and none (pair.h). */
+#define NB_TREEPM_LEAST_EPS 0x1p-60
+
+struct nb_treepm_plan {
+	struct nb_pair_scale scale;
+	double box, split, reach; /* scaled */
+	size_t side;		  /* cells along an axis */
+	size_t around;		  /* of them, on each side of one, that may have bodies within reach: 2 at most */
+	struct nb_treepm_law law;
+};
+
+/* What can be said of the arguments without arrays: NB_OK, NB_EINVAL, NB_ELIMIT. */
+NB_MUST_CHECK int nb_treepm_check(
+	const struct nb_gravity *g, double box, const struct nb_treepm *how, const struct nb_gravity_points *points);
+/* heaviest: the largest |mass|. */
+void nb_treepm_make_plan(const struct nb_gravity *g, double box, const struct nb_treepm *how,
+	const struct nb_gravity_points *points, double heaviest, struct nb_treepm_plan *plan);
+/* The mean potential of the near part, scaled, of bodies of this sum of masses: it is not on the mesh. */
+double nb_treepm_background(const struct nb_treepm_plan *plan, const struct nb_treepm *how, double total);
 
 /* Bodies, or points, by cells: their coordinates in [0, box) by column, and longer by NB_TREEPM_VECTOR. */
 struct nb_treepm_side {
@@ -52,5 +77,9 @@ typedef void nb_treepm_pull(const struct nb_treepm_law *law, struct nb_treepm_li
 	const struct nb_treepm_side *targets, size_t first, size_t count, int pot, double sum[][4]);
 NB_ISA_DECLARE(nb_treepm_collect)
 NB_ISA_DECLARE(nb_treepm_pull)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "common/die.h"
 #include "common/mem.h"
-#include "common/periodic.h"
 #include "kernels/order/order.h"
 
 #include <inttypes.h>
@@ -271,34 +270,6 @@ void nb_refuse_box(const struct nb_frame *frame, const char *what, const char *w
 			"%s does not obey the periodic box of frame %" PRIu64
 			" (want %s%snb-calc '@box = 0' for an open system)",
 			what, frame->number, want, *want ? ", or " : "");
-}
-
-void nb_wrap_positions(struct nb_frame *frame)
-{
-	const double box = nb_box_of(frame);
-	struct nb_column *column = nb_frame_field(frame, NB_POS);
-	if (!(box > 0) || !column)
-		return;
-	const int single = strcmp(column->dtype, "<f4") == 0;
-	double *x = nb_require_memory(frame, nb_column_update(column, &nb_space_host, NB_AS_F64));
-	for (size_t k = 0; k < column->rows * 3; k++) {
-		if (!isfinite(x[k])) /* which is somebody else's to report */
-			continue;
-		const double inside = nb_periodic_wrap(x[k], box), rounded = single ? (float)inside : inside;
-		x[k] = rounded < box ? inside : 0;
-	}
-}
-
-void nb_require_inside(const struct nb_frame *frame)
-{
-	const double box = nb_box_of(frame), *x = box > 0 ? nb_require_f64(frame, NB_POS, &nb_space_host) : NULL;
-	for (size_t k = 0; x && k < 3 * frame->rows[NB_PARTICLE]; k++)
-		if (!(x[k] >= 0 && x[k] < box))
-			nb_die(NB_EXIT_FAILED,
-				"the body with id %" PRIu64 " of frame %" PRIu64
-				" is outside its periodic box, at %.17g (want positions from 0 to less than %g; "
-				"'nb-transform --shift 0,0,0' before brings all bodies inside)",
-				nb_body_id(frame, k / 3), frame->number, x[k], box);
 }
 
 int nb_require_dim(const struct nb_frame *frame)

@@ -77,11 +77,6 @@ double nb_require_box(const struct nb_frame *frame, double given);
 double nb_box_of(const struct nb_frame *frame);
 /* What does not obey a periodic box ends the tool where the frame has one.  want: what does, or "". */
 void nb_refuse_box(const struct nb_frame *frame, const char *what, const char *want);
-/* Moves bodies of a periodic box that are outside it to their images in [0, edge), as the numbers of their column will
- * be when they are written. */
-void nb_wrap_positions(struct nb_frame *frame);
-/* Bodies outside a periodic box end the tool. */
-void nb_require_inside(const struct nb_frame *frame);
 /* What a run of nb-step has left about itself, e.g. its first energy (etot0): for a tool that makes another system of
  * the bodies, by other masses, positions, velocities, units or another law of force, by fewer bodies or more. */
 void nb_drop_run_attributes(struct nb_frame *frame);

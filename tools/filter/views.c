@@ -17,6 +17,44 @@ static _Noreturn void failed(const struct nb_frame *frame, const struct nb_backe
 		nb_backend_error(backend, status));
 }
 
+/* ---- a periodic box ----------------------------------------------------------------------------- */
+
+void nb_wrap_positions(struct nb_frame *frame, const struct nb_backend *backend)
+{
+	const struct nb_space *space = backend ? backend->space : &nb_space_host;
+	const double box = nb_box_of(frame);
+	struct nb_column *column = nb_frame_field(frame, NB_POS);
+	if (!(box > 0) || !column)
+		return;
+	const int single = strcmp(column->dtype, "<f4") == 0;
+	double *x = nb_require_memory(frame, nb_column_update(column, space, NB_AS_F64));
+	const int status = (backend ? backend->wrap : nb_wrap_cpu)(column->rows, x, box, single);
+	if (status)
+		failed(frame, backend, status);
+}
+
+void nb_require_inside(struct nb_frame *frame, const struct nb_backend *backend)
+{
+	const struct nb_cube cube = {{0, 0, 0}, nb_box_of(frame)};
+	const size_t n = frame->rows[NB_PARTICLE];
+	size_t k;
+	if (!(cube.size > 0))
+		return;
+	const int status = backend->first_outside(n, nb_require_f64(frame, NB_POS, backend->space), 0, 3, &cube, &k);
+	if (status)
+		failed(frame, backend, status);
+	if (k == n)
+		return;
+	const double *x = nb_require_f64(frame, NB_POS, &nb_space_host) + 3 * k;
+	while (x[0] >= 0 && x[0] < cube.size)
+		x++;
+	nb_die(NB_EXIT_FAILED,
+		"the body with id %" PRIu64 " of frame %" PRIu64
+		" is outside its periodic box, at %.17g (want positions from 0 to less than %g; "
+		"'nb-transform --shift 0,0,0' before brings all bodies inside)",
+		nb_body_id(frame, k), frame->number, *x, cube.size);
+}
+
 /* ---- keys --------------------------------------------------------------------------------------- */
 
 int nb_parse_cube(const char *text, struct nb_cube *cube)

@@ -41,6 +41,12 @@ void nb_release_boxes(const struct nb_backend *backend, struct nb_boxes *boxes);
 /* Divides the cube of the keys into boxes of a level, and gives them to the frame. */
 void nb_store_boxes(struct nb_frame *frame, const struct nb_backend *backend, const struct nb_keys *keys, int level);
 
+/* Moves bodies of a periodic box that are outside it to their images in [0, edge), as the numbers of their column will
+ * be when they are written.  backend NULL: the CPU does. */
+void nb_wrap_positions(struct nb_frame *frame, const struct nb_backend *backend);
+/* Bodies outside a periodic box end the tool. */
+void nb_require_inside(struct nb_frame *frame, const struct nb_backend *backend);
+
 /* The softening kernels by name, in the order of enum nb_softening: "plummer", "spline", NULL. */
 extern const char *const nb_softening_name[];
 /* How the frame says that its forces are softened: g->softening by attribute softening_kernel; g->body_eps is column

@@ -45,7 +45,7 @@ static enum nb_precision accurate_precision(const struct force *opt, enum method
 enum nb_precision nb_force_precision(const struct force *opt, enum method method)
 {
 	if (method == METHOD_TREEPM)
-		return NB_F64;
+		return opt->precision == NB_MIXED ? NB_MIXED : NB_F64;
 	if (opt->precision != PRECISION_AUTO)
 		return (enum nb_precision)opt->precision;
 	if (opt->kernel)

@@ -133,6 +133,14 @@ void nb_force_audit_check(const struct force *opt, enum method method, const str
 			opt->kernel ? "kernel" : "method", opt->kernel ? opt->kernel->name : "near", frame->number);
 }
 
+static int sum_in_box(double box, struct nb_frame *frame, struct nb_gravity g, const struct nb_gravity_points *points)
+{
+	g.pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	g.mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	g.body_eps = g.body_eps ? nb_require_f64(frame, NB_EPS, &nb_space_host) : NULL;
+	return nb_force_box_exact(&g, box, points);
+}
+
 void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *frame, const struct nb_gravity *g,
 	char text[NB_FORCE_ERRORS])
 {
@@ -146,7 +154,8 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	if (g->n > UINT32_MAX)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies (limit of '--audit': %" PRIu32 ")",
 			frame->number, g->n, UINT32_MAX);
-	const struct nb_space *space = opt->scratch.space = backend->space;
+	/* Ewald's sums are the CPU's */
+	const struct nb_space *space = opt->scratch.space = opt->box > 0 ? &nb_space_host : backend->space;
 	uint32_t *row = nb_force_here(opt, frame, count, sizeof *row);
 	uint32_t *target = nb_force_there(opt, frame, count, sizeof *target);
 	choose(frame, g->n, count, row);
@@ -156,11 +165,12 @@ void nb_force_audit(struct nb_run *run, struct force *opt, struct nb_frame *fram
 	double *strength = nb_force_there(opt, frame, count, sizeof *strength);
 	double *acc = nb_force_there(opt, frame, count, 3 * sizeof *acc);
 	const struct nb_gravity_points points = {.n = count, .target = target, .acc = exact, .strength = strength};
-	const int status = opt->box > 0 ? nb_force_box_exact(g, opt->box, &points)
+	const int status = opt->box > 0 ? sum_in_box(opt->box, frame, *g, &points)
 					: backend->gravity_points(g, &points);
 	nb_require_done(run, status, "direct sums of", frame);
+	const double *all = nb_require_f64(frame, NB_ACC, space);
 	nb_require_done(run,
-		backend->permute(count, target, 3 * sizeof *acc, nb_require_f64(frame, NB_ACC, space), acc),
+		(opt->box > 0 ? nb_permute_cpu : backend->permute)(count, target, 3 * sizeof *acc, all, acc),
 		"accelerations of", frame);
 	const double *host_strength = fetch(opt, frame, strength, count);
 	const struct errors e = measure(count, g->n, fetch(opt, frame, acc, 3 * count),

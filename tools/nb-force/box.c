@@ -1,8 +1,9 @@
-/* nb-force of a frame in a periodic box: direct sums, by Ewald's sum, and a mesh with pairs, on the CPU; what else
+/* nb-force of a frame in a periodic box: a mesh with pairs, and direct sums, by Ewald's sum, on the CPU; what else
  * there is refuses the frame. */
 #include "kernels/ewald/ewald.h"
 #include "kernels/mesh/mesh.h"
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 #include "tools/nb-force/force.h"
 
 #include <inttypes.h>
@@ -49,13 +50,13 @@ enum method nb_force_box_method(const struct force *opt, enum method method, dou
 }
 
 /* Of what could be asked for instead, the first that a box does not have. */
-static const char *what_else(const struct force *opt, enum method method)
+static const char *what_else(const struct force *opt, enum method method, int device)
 {
 	if (opt->kernel)
 		return "option '--kernel'";
 	if (method != METHOD_DIRECT && method != METHOD_TREEPM)
 		return method == METHOD_TREE ? "method tree" : method == METHOD_NEAR ? "method near" : "method fmm";
-	if (opt->precision == NB_F32 || opt->precision == NB_MIXED)
+	if (opt->precision == NB_F32 || (opt->precision == NB_MIXED && !(device && method == METHOD_TREEPM)))
 		return opt->precision == NB_F32 ? "precision f32" : "precision mixed";
 	return opt->jerk ? "option '--jerk'" : NULL;
 }
@@ -82,7 +83,7 @@ static struct nb_treepm choose(const struct force *opt, const struct nb_frame *f
 	return how;
 }
 
-double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, const struct nb_frame *frame)
+double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, struct nb_frame *frame)
 {
 	const double box = nb_box_of(frame);
 	if (box == 0 && (*method == METHOD_TREEPM || opt->mesh || opt->split > 0))
@@ -92,31 +93,33 @@ double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, 
 	if (box == 0)
 		return 0;
 	*method = nb_force_box_method(opt, *method, (double)frame->rows[NB_PARTICLE]);
-	const char *what = what_else(opt, *method);
+	const char *what = what_else(opt, *method, run->backend->space->device >= 0);
 	if (what)
-		nb_refuse_box(frame, what, "'-m treepm' or direct, in f64");
+		nb_refuse_box(frame, what, "'-m treepm' or direct, in f64; mixed is for treepm on a device");
 	if (nb_require_dim(frame) == 2)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is two-dimensional, and its periodic box is not",
 			frame->number);
-	nb_require_inside(frame);
-	if (run->backend->space->device >= 0 && strcmp(run->common.backend, "auto") != 0)
-		nb_refuse_box(frame, "a device", "'-b cpu'");
-	if (run->backend->space->device >= 0)
+	const int sums_on_device = *method == METHOD_DIRECT && run->backend->space->device >= 0;
+	if (sums_on_device && strcmp(run->common.backend, "auto") != 0)
+		nb_refuse_box(frame, "method direct on a device", "'-m treepm' or '-b cpu'");
+	if (sums_on_device)
 		nb_choose_backend(run, "cpu");
+	nb_require_inside(frame, run->backend);
 	if (*method == METHOD_TREEPM)
 		opt->treepm = choose(opt, frame, box);
 	return box;
 }
 
 void nb_force_check_box_softening(
-	const struct force *opt, enum method method, const struct nb_frame *frame, const struct nb_gravity *g)
+	const struct force *opt, enum method method, struct nb_frame *frame, const struct nb_gravity *g)
 {
 	const int mesh = method == METHOD_TREEPM;
 	const double longest = mesh ? nb_treepm_longest_eps(&opt->treepm, opt->box, g->softening)
 				    : nb_ewald_longest_eps(opt->box, g->softening);
+	const double *of = g->body_eps ? nb_require_f64(frame, NB_EPS, &nb_space_host) : NULL;
 	double eps = g->eps;
-	for (size_t i = 0; g->body_eps && i < g->n; i++)
-		eps = i > 0 ? fmax(eps, g->body_eps[i]) : g->body_eps[i];
+	for (size_t i = 0; of && i < g->n; i++)
+		eps = i > 0 ? fmax(eps, of[i]) : of[i];
 	if (opt->box == 0 || eps <= longest)
 		return;
 	if (!mesh)
@@ -129,10 +132,10 @@ void nb_force_check_box_softening(
 		eps, frame->number, longest, floor(opt->treepm.mesh * (longest / eps)));
 }
 
-int nb_force_box_forces(struct force *opt, enum method method, const struct nb_gravity *g,
-	const struct nb_gravity_points *points, struct nb_gravity_count *count)
+int nb_force_box_forces(const struct nb_backend *backend, struct force *opt, enum method method,
+	const struct nb_gravity *g, const struct nb_gravity_points *points, struct nb_gravity_count *count)
 {
-	return method == METHOD_TREEPM ? nb_treepm_cpu(g, opt->box, &opt->treepm, points, &opt->meshes, count)
+	return method == METHOD_TREEPM ? backend->gravity_treepm(g, opt->box, &opt->treepm, points, &opt->meshes, count)
 				       : nb_ewald_cpu(g, opt->box, NB_EWALD_NEAREST, points, count);
 }
 

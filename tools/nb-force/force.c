@@ -192,7 +192,7 @@ static int sum_forces(struct nb_run *run, struct force *opt, enum method method,
 	if (opt->systems)
 		return nb_force_systems(frame, g, count);
 	if (opt->box > 0)
-		return nb_force_box_forces(opt, method, g, NULL, count);
+		return nb_force_box_forces(backend, opt, method, g, NULL, count);
 	if (method == METHOD_TREE)
 		return force_tree(run, opt, frame, g, count);
 	if (method == METHOD_NEAR)

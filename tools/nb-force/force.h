@@ -98,16 +98,16 @@ const char *nb_force_tree_spread(
 void nb_force_box_check(const struct force *opt);
 /* Of a frame with n bodies in a box, the method, where the one for other frames is this. */
 enum method nb_force_box_method(const struct force *opt, enum method method, double n);
-/* Its edge, 0: there is none, and the method.  Ends the tool where it cannot obey it, or bodies are outside; else it
- * computes on the CPU from here on. */
-double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, const struct nb_frame *frame);
+/* Its edge, 0: there is none, and the method.  Ends the tool where it cannot obey it, or bodies are outside; sums are
+ * computed on the CPU from here on, unless a device has been asked for. */
+double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, struct nb_frame *frame);
 /* The forces there, of all bodies or, as gravity_points of a backend, at points. */
-int nb_force_box_forces(struct force *opt, enum method method, const struct nb_gravity *g,
-	const struct nb_gravity_points *points, struct nb_gravity_count *count);
+int nb_force_box_forces(const struct nb_backend *backend, struct force *opt, enum method method,
+	const struct nb_gravity *g, const struct nb_gravity_points *points, struct nb_gravity_count *count);
 /* A softening that is too long for it ends the tool. */
 void nb_force_check_box_softening(
-	const struct force *opt, enum method method, const struct nb_frame *frame, const struct nb_gravity *g);
-/* For an audit: the accelerations, and as strength the root mean square of them. */
+	const struct force *opt, enum method method, struct nb_frame *frame, const struct nb_gravity *g);
+/* For an audit, in host memory: the accelerations, and as strength the root mean square of them. */
 int nb_force_box_exact(const struct nb_gravity *g, double box, const struct nb_gravity_points *points);
 
 /* ---- many systems (systems.c) ---- */

@@ -95,7 +95,7 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 	char counted[120] = "";
 	const double start = nb_now();
 	const int status = walks	  ? backend->gravity_tree_points(g, &tree, &walk, points, &count)
-			   : opt->box > 0 ? nb_force_box_forces(opt, method, g, points, NULL)
+			   : opt->box > 0 ? nb_force_box_forces(backend, opt, method, g, points, NULL)
 					  : backend->gravity_points(g, points);
 	nb_require_done(run, status, "the forces at points of", frame);
 	const double seconds = nb_now() - start;

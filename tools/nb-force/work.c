@@ -13,8 +13,6 @@ static double pairs(const struct nb_plan *plan, enum method method)
 {
 	if (nb_frame_field(plan->frame, NB_SYSTEM)) /* whose sizes are not known here */
 		return 16 * plan->n;
-	if (method == METHOD_TREEPM) /* which takes the time of so many pairs for each body */
-		return 16000 * plan->n;
 	const double around = plan->dim == 2 ? 9 : 27, boxes = ldexp(1, plan->dim * plan->level);
 	return plan->n * plan->n * (method != METHOD_DIRECT && around < boxes ? around / boxes : 1);
 }
@@ -82,7 +80,7 @@ static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_p
 		[METHOD_TREE] = NB_MEMORY_WALK,
 		[METHOD_NEAR] = NB_MEMORY_NEAR,
 		[METHOD_FMM] = NB_MEMORY_NEAR,
-		[METHOD_TREEPM] = NB_MEMORY_DIRECT};
+		[METHOD_TREEPM] = NB_MEMORY_TREEPM};
 	const unsigned traits = traits_of(run, opt, plan, precision);
 	const double of_force = (3 + (opt->potential ? 1 : 0) + (opt->jerk ? 3 : 0)) * (double)sizeof(double);
 	const double boxes = plan->count[NB_MEMORY_BOX], children = plan->dim == 2 ? 4 : 8;
@@ -96,6 +94,8 @@ static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_p
 	plan->count[NB_MEMORY_SLOT] = plan->n * (plan->dim == 2 ? 8 : 26);
 	plan->count[NB_MEMORY_TERM] = fmin(boxes, plan->n) * children / (children - 1) *
 				      coefficients(plan->dim, nb_force_order(opt, plan->dim));
+	if (method == METHOD_TREEPM)
+		plan->count[NB_MEMORY_CELL] = pow(opt->mesh ? opt->mesh : nb_treepm_choose((size_t)plan->n, 0).mesh, 3);
 	if (!opt->kernel) /* those of papers differ */
 		nb_plan_take(plan, stage[method], traits);
 	if (method == METHOD_FMM)
@@ -140,6 +140,8 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 		} else {
 			nb_plan_add(plan, walk[precision], plan->n * outputs * bodies);
 		}
+	} else if (method == METHOD_TREEPM && !none) {
+		nb_plan_add(plan, NB_WORK_TREEPM, outputs * plan->n);
 	} else if (!none) {
 		nb_plan_add(plan, direct[precision], outputs * pairs(plan, method));
 		if (method == METHOD_FMM)

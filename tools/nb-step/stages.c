@@ -1,5 +1,6 @@
 /* Steps that are made of several kicks and drifts, each kick with the force at its own positions. */
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 #include "tools/nb-step/step.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ static void look_ahead(struct step *s, double ahead)
 	nb_step_require(
 		s, s->backend->drift(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), acc, ahead));
 	nb_step_require_in_range(s, s->clock.step + 1, s->opt.dt);
-	nb_wrap_positions(s->frame);
+	nb_wrap_positions(s->frame, s->backend);
 	s->aside = here;
 	compute_force(s);
 	s->aside = NULL;

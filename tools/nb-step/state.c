@@ -1,6 +1,7 @@
 /* The bodies of a run: attributes, clock and history. */
 #include "tools/filter/cosmology.h"
 #include "tools/filter/require.h"
+#include "tools/filter/views.h"
 #include "tools/nb-step/step.h"
 
 #include <inttypes.h>
@@ -12,19 +13,13 @@
 /* In a periodic box bodies are brought back inside after each drift, by those schemes that are kicks and drifts. */
 static void require_box_obeyed(struct step *s)
 {
-	if (s->backend->space->device >= 0 && strcmp(s->run->common.backend, "auto") == 0) {
-		nb_choose_backend(s->run, "cpu"); /* as nb-force does */
-		s->backend = s->run->backend;
-	}
 	const char *what = !s->opt.integrator->nstage	    ? "this integrator"
 			   : s->opt.collide != COLLIDE_NONE ? "option '--collide'"
 			   : s->opt.levels > 1		    ? "option '--levels'"
-			   : s->backend->space->device >= 0 ? "nb-step on a device"
 							    : NULL;
-	const char *want = what && s->backend->space->device >= 0 ? "-b cpu" : "the leapfrog of equal steps";
 	if (what)
-		nb_refuse_box(s->frame, what, want);
-	nb_require_inside(s->frame);
+		nb_refuse_box(s->frame, what, "the leapfrog of equal steps");
+	nb_require_inside(s->frame, s->backend);
 }
 
 void nb_step_load(struct step *s)
@@ -132,7 +127,7 @@ void nb_step_drift(struct step *s, double dt)
 	}
 	const double *vel = nb_step_read(s, NB_VEL, space);
 	nb_step_require(s, s->backend->drift(s->frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), vel, dt));
-	nb_wrap_positions(s->frame);
+	nb_wrap_positions(s->frame, s->backend);
 }
 
 void nb_step_finish_kick(struct step *s)

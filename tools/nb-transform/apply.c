@@ -4,6 +4,7 @@
 #include "tools/filter/require.h"
 #include "tools/filter/stale.h"
 #include "tools/filter/systems.h"
+#include "tools/filter/views.h"
 #include "tools/nb-transform/transform.h"
 
 #include <inttypes.h>
@@ -68,7 +69,7 @@ static void shift(struct nb_frame *frame, const double d[3])
 {
 	nb_require_field(frame, NB_POS);
 	nb_translate_cpu(frame->rows[NB_PARTICLE], update(frame, NB_POS), d);
-	nb_wrap_positions(frame);
+	nb_wrap_positions(frame, NULL);
 	drop_stale(frame);
 }
 

@@ -138,6 +138,11 @@ FAKE(gravity_tree_points,
 	(const struct nb_gravity *g, const struct nb_tree *tree, const struct nb_tree_walk *walk,
 		const struct nb_gravity_points *points, struct nb_gravity_count *count),
 	(g, tree, walk, points, count))
+FAKE(treepm,
+	(const struct nb_gravity *g, double box, const struct nb_treepm *how, const struct nb_gravity_points *points,
+		struct nb_treepm_kept *kept, struct nb_gravity_count *count),
+	(g, box, how, points, kept, count))
+FAKE(wrap, (size_t n, double *pos, double box, int single), (n, pos, box, single))
 FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad), (n, pos, dim, cube, bad))
 FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
 	(n, pos, dim, cube, key))
@@ -262,6 +267,7 @@ const struct nb_backend nb_fake_backend = {
 	.gravity_near = fake_gravity_near,
 	.gravity_fmm = fake_gravity_fmm,
 	.gravity_tree = fake_gravity_tree,
+	.gravity_treepm = fake_treepm,
 	.external_add = fake_external_add,
 	.gravity_points = fake_gravity_points,
 	.gravity_tree_points = fake_gravity_tree_points,
@@ -284,6 +290,7 @@ const struct nb_backend nb_fake_backend = {
 	.groups_find = fake_groups_find,
 	.kick = fake_kick,
 	.drift = fake_drift,
+	.wrap = fake_wrap,
 	.taylor = fake_taylor,
 	.hermite = fake_hermite,
 	.largest_acc = fake_largest_acc,

@@ -1,4 +1,5 @@
-/* The largest acceleration, which sets adaptive steps and tells whether a force is not a number: wherever it is. */
+/* The largest acceleration, which sets adaptive steps and tells whether a force is not a number: wherever it is; and
+ * periodic boxes. */
 #include "kernels/motion/motion.h"
 
 #include "tests/unit/unit.h"
@@ -36,6 +37,27 @@ static void test_every_row(size_t n)
 	free(acc);
 }
 
+/* Coordinates come into the box, those of f32 columns so that they are inside when they are rounded, too. */
+static void test_wrap(size_t n)
+{
+	double *x = calloc(3 * n, sizeof *x);
+	for (size_t i = 0; i < 3 * n; i++)
+		x[i] = 4 * sin((double)i);
+	x[0] = nextafter(1.5, 0);
+	x[1] = 1.5;
+	x[2] = INFINITY;
+	CHECK(nb_wrap_cpu(n, x, 1.5, 0) == NB_OK);
+	CHECK(x[0] == nextafter(1.5, 0) && x[1] == 0 && x[2] == INFINITY);
+	for (size_t i = 3; i < 3 * n; i++) {
+		const double turns = (4 * sin((double)i) - x[i]) / 1.5;
+		CHECK(x[i] >= 0 && x[i] < 1.5 && fabs(turns - rint(turns)) < 1e-14);
+	}
+	CHECK(nb_wrap_cpu(1, x, 1.5, 1) == NB_OK);
+	CHECK(x[0] == 0 && x[1] == 0);
+	CHECK(nb_wrap_cpu(0, NULL, 1.5, 0) == NB_OK);
+	free(x);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = {
@@ -43,5 +65,7 @@ int main(void)
 	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
 		test_every_row(sizes[k]);
 	CHECK(largest(0, NULL) == 0);
+	test_wrap(1);
+	test_wrap(40000);
 	return unit_end();
 }
