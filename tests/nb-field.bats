@@ -300,6 +300,7 @@ PYTHON
 		#\n/'bad.txt' has 0 rows of r and Phi (want 2 or more)
 		0 -1e308\n1e-300 1e308\n/'bad.txt' leaves the range of numbers between two rows
 	END
+	fails_with 1 "'/dev/zero' line 1 is not two numbers" 'nb-field --alone table:file=/dev/zero p.nb'
 	fails_with 1 "'p.nb' line 1 is not two numbers" "nb-field --alone 'table file=p.nb' <p.nb"
 	fails_with 1 "'none.txt': No such file or directory" "nb-field --alone 'table file=none.txt' <p.nb"
 	fails_with 1 "'.': Is a directory" "nb-field --alone 'table file=.' <p.nb"

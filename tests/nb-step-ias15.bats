@@ -90,6 +90,7 @@ I=(nb-step --no-history --integrator ias15)
 	for option in '--collide merge' '--levels 2' --send-velocities '--resume three.nb'; do
 		fails_with 2 "'--integrator ias15' takes no '${option%% *}'" "$s $option nb-force three.nb"
 	done
+	fails_with 2 "invalid eta '1.5' (want a number <= 1 with '--integrator ias15')" "$s --eta 1.5 nb-force three.nb"
 	fails_with 2 "option '--corrector' needs '--integrator whfast'" "$s --corrector 3 nb-force three.nb"
 	fails_with 1 'the force is not that of all bodies on each other' "$s 'nb-force | nb-field \"point:m=1e-9\"' three.nb"
 	fails_with 1 'softenings of their own' "nb-calc 'eps = 0.1' three.nb | $s nb-force"

@@ -84,6 +84,9 @@ W=(nb-step --no-history --integrator whfast)
 	"${W[@]}" -d 6 -k 10 --every 0 nb-force moved.nb >a.nb
 	mutate drop map_pos <moved.nb | "${W[@]}" -d 6 -k 10 --every 0 nb-force >b.nb
 	cmp <(last_state a.nb) <(last_state b.nb)
+	# so late that the rounding of the time is more than the change of -d
+	nb-calc '@time = 1e13' solar.nb | "${W[@]}" -d 5 -k 3 --every 0 nb-force | "${W[@]}" -d 5.001 -k 1 --every 0 nb-force >late.nb
+	[ "$(nb-stats --attributes late.nb | grep ^map_dt=)" = map_dt=5.001 ]
 }
 
 # Steps that do not divide the time between states differ by rounding. A state after each would take twenty times as long.

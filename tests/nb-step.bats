@@ -258,6 +258,8 @@ order_of() {
 	[ "$(last_time -d 0.25 --until 1.2)" = 1.25 ]
 	[ "$(last_time -d -0.25 --until -1)" = -1 ]
 	[ "$(last_time -d 0.25 --until -1)" = 0 ]
+	nb-step -d 0.25 --until -1 nb-force <five.nb 2>said | nb-stats --check
+	grep -F "no step is made, as frame 0 has the time 0, and '--until' -1 is before it (want a negative -d)" said
 	[ "$(last_time -d 0.25 --until 1 -k 2)" = 0.5 ]
 	[ "$(last_time -d 0.25 --until 1 -k 200)" = 1 ]
 	# 0.1 is no binary number: ten steps all the same

@@ -48,6 +48,8 @@ void nb_orbit_elements(const double pos[3], const double vel[3], double mu, stru
 	const double h2 = dot(h, h), rv = dot(pos, vel), binding = 2 / r - v2 / mu;
 	orbit->a = 1 / binding;
 	orbit->e = sqrt(dot(towards, towards));
+	if (isinf(orbit->e)) /* a hyperbola whose square of e is too large a number */
+		orbit->e = hypot(hypot(towards[0], towards[1]), towards[2]);
 	orbit->q = h2 / (mu * (1 + orbit->e));
 	if (binding > 0)
 		orbit->period = TURN * orbit->a * sqrt(orbit->a / mu);

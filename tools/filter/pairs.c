@@ -4,7 +4,6 @@
 #include "common/named.h"
 #include "common/parse.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +37,24 @@ static int split(char *line, double number[2])
 	return n;
 }
 
-static void add_line(struct nb_pairs *pairs, const char *where, const struct nb_pairs_kind *kind)
+/* The next line, without its end: its length, or -1: there is none; what is longer, or no text, has no end and is not
+ * read on: NB_PAIRS_LINE + 1. */
+static int read_line(struct nb_pairs *pairs)
+{
+	int n = 0, c;
+	while ((c = getc(pairs->file)) != EOF && c != '\n') {
+		if (n == NB_PAIRS_LINE || c == '\0')
+			return NB_PAIRS_LINE + 1;
+		pairs->line[n++] = (char)c;
+	}
+	pairs->line[n] = '\0';
+	return c == EOF && n == 0 ? -1 : n;
+}
+
+static void add_line(struct nb_pairs *pairs, int length, const char *where, const struct nb_pairs_kind *kind)
 {
 	double row[2];
-	const int n = strlen(pairs->line) > 4000 ? -1 : split(pairs->line, row); /* no text, as a stream */
+	const int n = length > NB_PAIRS_LINE ? -1 : split(pairs->line, row);
 	if (n == 0)
 		return;
 	if (n != 2 && !(n == 3 && kind->more_columns))
@@ -65,11 +78,11 @@ void nb_pairs_read(struct nb_pairs *pairs, const char *path, const struct nb_pai
 	pairs->file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!pairs->file)
 		nb_die(NB_EXIT_FAILED, "'%.200s':", path);
-	while (errno = 0, getline(&pairs->line, &pairs->line_size, pairs->file) >= 0) {
+	for (int length; (length = read_line(pairs)) >= 0;) {
 		snprintf(where, sizeof where, "'%.200s' line %zu", path, ++number);
-		add_line(pairs, where, kind);
+		add_line(pairs, length, where, kind);
 	}
-	if (ferror(pairs->file) || errno)
+	if (ferror(pairs->file))
 		nb_die(NB_EXIT_FAILED, "'%.200s':", path);
 	fclose(pairs->file);
 	pairs->file = NULL;
@@ -84,5 +97,4 @@ void nb_pairs_free(struct nb_pairs *pairs)
 		fclose(pairs->file);
 	free(pairs->x);
 	free(pairs->y);
-	free(pairs->line);
 }

@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
+enum { NB_PAIRS_LINE = 4000 }; /* longer ones are no text, as a stream */
+
 struct nb_pairs {
 	size_t n, room;
 	double *x, *y; /* n, x ascending */
 	/* as long as it is being read */
 	FILE *file;
-	char *line;
-	size_t line_size;
+	char line[NB_PAIRS_LINE + 1];
 };
 
 /* What a table has to be. */

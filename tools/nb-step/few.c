@@ -26,6 +26,8 @@ void nb_step_few_check(const struct step *s, const char *of_whfast)
 			strcmp(other, "resume") == 0	? " (want the last frame of the run as input)"
 			: strcmp(other, "collide") == 0 ? " (want --integrator leapfrog)"
 							: "");
+	if (s->opt.eta_given && s->opt.eta > 1)
+		nb_die(NB_EXIT_USAGE, "invalid eta '%g' (want a number <= 1 with '--integrator ias15')", s->opt.eta);
 	if (!s->opt.command)
 		nb_die(NB_EXIT_USAGE, "'--integrator %s' needs the force pipeline as operand", nb_step_few_name(s));
 }

@@ -78,6 +78,15 @@ static double time_left(const struct step *s, double time)
 	return s->opt.dt < 0 ? -left : left;
 }
 
+void nb_step_warn_behind(const struct step *s)
+{
+	if (s->opt.until_given && !s->opt.cosmology &&
+		time_left(s, s->opt.until) < -fmax(fabs(s->opt.dt), slack(s, s->opt.until)))
+		nb_warn("no step is made, as frame %" PRIu64 " has the time %g, and '--until' %g is %s (want a %s -d)",
+			s->frame->number, s->clock.now.time, s->opt.until, s->opt.dt < 0 ? "after it" : "before it",
+			s->opt.dt < 0 ? "positive" : "negative");
+}
+
 /* k t as a person means it: 7 times 0.1 is 0.7 and not 0.7000000000000001. */
 static double multiple(double k, double t)
 {

@@ -161,6 +161,7 @@ static void integrate(struct step *s)
 	double dt, exact = NAN;
 	int written = s->saved.resumed && (s->opt.every || s->opt.every_time_given || s->opt.at);
 	nb_laps_begin(nb_verbosity() > 0 ? &s->laps : NULL);
+	nb_step_warn_behind(s);
 	nb_step_keep_history(s);
 	nb_step_widen(s);
 	nb_step_blocks_begin(s);

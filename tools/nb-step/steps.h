@@ -26,6 +26,8 @@ uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exac
 double nb_step_choose_dt(struct step *s);
 /* The next step of a run: dt, and the time at which it ends by rule (*exact, NaN: none).  0 if there is none. */
 int nb_step_plan(struct step *s, double *dt, double *exact);
+/* Says so where the end of a run lies behind its beginning. */
+void nb_step_warn_behind(const struct step *s);
 /* The first of which has been found so, and up to most in all, which the clock passes: their lengths to list; returns
  * how many.  *dt and *exact are of the last one then. */
 uint64_t nb_step_plan_several(struct step *s, uint64_t most, double *dt, double *exact, double *list);

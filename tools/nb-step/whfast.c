@@ -142,7 +142,10 @@ static void start(struct step *s, double dt)
 {
 	const struct systems *all = &s->systems;
 	struct planets *p = &s->planets;
-	const int first = !p->started, kept = first && p->q && p->v && is_step(s, p->dt, dt);
+	/* a step that is -d itself was the same, or another -d; one that comes from the time to a state may be rounded
+	 */
+	const int is_same = dt == s->opt.dt ? p->dt == dt : is_step(s, p->dt, dt);
+	const int first = !p->started, kept = first && p->q && p->v && is_same;
 	int fresh = 0;
 	p->started = 1;
 	p->h = kept ? p->dt : dt;

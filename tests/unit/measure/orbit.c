@@ -74,6 +74,15 @@ static void there_and_back(void)
 			}
 }
 
+/* A body so fast that the square of e is no number. */
+static void fast(void)
+{
+	const double x[3] = {1, 0, 0}, v[3] = {0, 1e90, 1e90};
+	struct nb_orbit got;
+	nb_orbit_elements(x, v, 1, &got);
+	CHECK_NEAR(got.e / 2e180, 1, 1e-14);
+}
+
 static void special(void)
 {
 	struct nb_orbit o;
@@ -116,6 +125,7 @@ int main(void)
 {
 	there_and_back();
 	special();
+	fast();
 	several();
 	return unit_end();
 }
