@@ -680,6 +680,13 @@ ratio_of_memory() { # ratio_of_memory FILE
 	awk '{ print; exit !($3 > 0.75 && $3 < 1.2) }' ratio
 }
 
+@test "memory: a step in a periodic box takes what was expected, to a tenth" {
+	nb-gen lpt -n 2097152 --box 128 --no-history >lpt.nb
+	nb-step -v -b cuda --no-history -d 0.1 -k 2 --every 0 --cosmology "nb-force -v -b cuda -e 0.02 --softening-kernel spline" <lpt.nb 2>told >/dev/null
+	ratio_of_memory told >ratio || { cat told; return 1; }
+	awk '{ print; exit !($3 > 0.9 && $3 < 1.1) }' ratio
+}
+
 @test "memory: a frame that does not fit is refused before it is read" {
 	local most
 	most=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits | head -n 1)
