@@ -18,7 +18,8 @@ extern "C" {
 struct nb_whfast_swarm;
 
 /* *swarm: the states of systems, each after nb_whfast_load or nb_whfast_restore, which may be of different sizes and
- * have different steps.  NB_ENOMEM, NB_EDEVICE: *swarm is null. */
+ * have different steps.  *swarm is null after NB_EUNSUPPORTED: one has forces beside gravity
+ * (whfast.h), NB_ENOMEM or NB_EDEVICE. */
 NB_MUST_CHECK int nb_whfast_swarm_begin_cuda(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
 /* Makes steps[k] steps of system k.  One whose orbits cannot be followed stops before that step, alone. */
 NB_MUST_CHECK int nb_whfast_swarm_steps_cuda(struct nb_whfast_swarm *swarm, const uint64_t *steps);

@@ -57,6 +57,9 @@ NB_MUST_CHECK int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *m
  * Roxburgh 1986, IAU Symp. 114, 105), a part of K.  light: c > 0, or INFINITY for none of it, as after
  * nb_whfast_begin. */
 void nb_whfast_relativity(struct nb_whfast *w, double light);
+/* Forces beside gravity, which must stay where they are: the potential of general relativity of the star alone is a
+ * part of the kicks of vectors, as of nb_whfast_relativity; others take as long as all the rest of a step. */
+void nb_whfast_add_extra(struct nb_whfast *w, const struct nb_extra *e);
 /* The state of the map for steps h from these positions and velocities, n x 3 each. */
 NB_MUST_CHECK int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, double h);
 /* Positions and velocities at the time of the last step, n x 3 each, from a copy: the state stays as it is. */

@@ -101,6 +101,14 @@ void nb_whfast_relativity(struct nb_whfast *w, double light)
 	w->relativity = 6 * w->star / (light * light);
 }
 
+void nb_whfast_add_extra(struct nb_whfast *w, const struct nb_extra *e)
+{
+	if (e->n == 1 && e->term[0].kind == NB_EXTRA_GR_POTENTIAL && e->from[0] == 0)
+		nb_whfast_relativity(w, e->term[0].value[NB_EXTRA_KEY_C]);
+	else if (e->n > 0)
+		w->extra = e;
+}
+
 /* Lanes without a planet stand far beyond all others, where no planet comes close to them in a run, on a line that no
  * axis has; and so that squares of distances stay in the range of numbers, whatever those of the planets are. */
 static void fill_lanes(struct nb_whfast *w)

@@ -151,6 +151,9 @@ int nb_whfast_swarm_begin_cuda(struct nb_whfast_swarm **swarm, const struct nb_w
 try {
 	*swarm = nullptr;
 	std::unique_ptr<struct nb_whfast_swarm> s(new struct nb_whfast_swarm);
+	for (size_t i = 0; i < systems; i++)
+		if (w[i].extra)
+			return NB_EUNSUPPORTED;
 	for (int k = 0; k < CLASSES; k++) {
 		struct part *p = &s->part[k];
 		for (size_t i = 0; i < systems; i++)

@@ -213,7 +213,7 @@ void nb_step_whfast_begin(struct step *s)
 				" has G %g and a mass of %g",
 				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number,
 				all->G, mass[0]);
-		p->map[k].extra = s->extra.n > 0 ? &s->extra : NULL;
+		nb_whfast_add_extra(&p->map[k], &s->extra);
 	}
 	if (!nb_step_plan(s, &dt, &exact))
 		dt = s->opt.dt; /* no step; 0: it has none */

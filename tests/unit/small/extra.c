@@ -206,6 +206,27 @@ static double apart(const double *x, const double *y)
 	return most;
 }
 
+/* The potential of relativity of the star in the kicks of vectors is that of nb_extra_add. */
+static void test_relativity(void)
+{
+	static const double mass[MOST] = {1, 1e-3, 1e-3};
+	const double x0[3 * MOST] = {0, 0, 0, 1, 0, 0, 0, 2.1, 0.1}, v0[3 * MOST] = {0, 0, 0, 0, 1.05, 0.1, -0.7};
+	const struct nb_extra e = extra_of("gr-potential c=10", MOST, mass);
+	double x[2][3 * MOST], v[3 * MOST];
+	for (int k = 0; k < 2; k++) {
+		struct nb_whfast w;
+		CHECK(nb_whfast_begin(&w, MOST, mass, 1, 17, 0) == NB_OK);
+		if (k == 0)
+			nb_whfast_add_extra(&w, &e);
+		else
+			w.extra = &e;
+		CHECK(!w.extra == (k == 0));
+		CHECK(nb_whfast_load(&w, x0, v0, 0.1) == NB_OK);
+		CHECK(nb_whfast_steps(&w, 1000) == NB_OK && nb_whfast_store(&w, x[k], v) == NB_OK);
+	}
+	CHECK(apart(x[0], x[1]) < 1e-11);
+}
+
 static void test_integrators(void)
 {
 	static const double mass[MOST] = {1, 1e-3, 1e-3};
@@ -222,8 +243,8 @@ static void test_integrators(void)
 	for (int k = 0; k < 2; k++) {
 		struct nb_whfast w;
 		CHECK(nb_whfast_begin(&w, MOST, mass, 1, 17, 0) == NB_OK);
-		w.extra = &e;
-		CHECK(nb_whfast_load(&w, x0, v0, 0.2 / (k + 1)) == NB_OK);
+		nb_whfast_add_extra(&w, &e);
+		CHECK(w.extra == &e && nb_whfast_load(&w, x0, v0, 0.2 / (k + 1)) == NB_OK);
 		CHECK(nb_whfast_steps(&w, 250 * ((uint64_t)k + 1)) == NB_OK && nb_whfast_store(&w, y, u) == NB_OK);
 		error[k] = apart(x, y);
 	}
@@ -266,6 +287,7 @@ int main(void)
 	test_slopes();
 	test_momentum();
 	test_integrators();
+	test_relativity();
 	test_texts();
 	return unit_end();
 }

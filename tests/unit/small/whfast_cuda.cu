@@ -94,6 +94,12 @@ int main(void)
 	for (size_t n = 0; n <= MOST; n++)
 		test_systems(1, n, n);
 	test_systems(1000, 0, MOST);
-	nb_whfast_swarm_free_cuda(nullptr);
+
+	const struct nb_extra none = {};
+	struct nb_whfast_swarm *swarm;
+	struct nb_whfast w = make(3, 1);
+	w.extra = &none;
+	CHECK(nb_whfast_swarm_begin_cuda(&swarm, &w, 1) == NB_EUNSUPPORTED && !swarm);
+	nb_whfast_swarm_free_cuda(swarm);
 	return unit_end();
 }
