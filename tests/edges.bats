@@ -108,6 +108,7 @@ tables() {
 		tools/fold/strings.c STRINGS_MOST - the system starts no program with so many bytes of words
 		tools/nb-convert/convert.h NB_CONVERT_MOST_FILES - the range of an option
 		tools/nb-field/table.c MOST_ROWS here
+		tools/nb-gen/orbits.h NB_ORBITS_VARIED_MOST systems.bats more than 256 expressions
 		tools/nb-gen/lpt.c MOST_ROWS here
 		tools/nb-force/method.c MOST nb-force.bats (limit 4 for method tree)
 		tools/nb-force/box.c MOST_SUMMED - above it the mesh is taken, and a warning says if it misses
@@ -120,7 +121,6 @@ tables() {
 		tools/nb-select/frames.c MOST - more frames than can be
 		tools/nb-stats/potential.c DIRECT_LIMIT nb-stats.bats and 65537 bodies are too many
 		tools/nb-stats/stats.h MAX_RADII here
-		tools/nb-step/advance.c MOST - steps beyond it are made next
 		tools/nb-step/ias15.c MOST - steps beyond it are made next
 		tools/nb-step/trace.c MOST - steps beyond it are made next
 		tools/nb-view/server/want.c SIZE_MOST - pixels of a window that there is not

@@ -128,6 +128,8 @@ forces() { nb-calc 'fx = ax' 'fy = ay' 'fz = az' 'p = pot' | nb-select --where "
 	fails_with 2 "orbits: system 2: body 1: '1/(2-system)' is not finite" "nb-gen orbits --systems 3 'm=1; a=1/(2-system)'"
 	fails_with 2 "orbits: body 1: '1+x': unknown name 'x'" "nb-gen orbits --systems 3 'm=1; a=1+x'"
 	fails_with 2 "'1+': expected a number" "nb-gen orbits --systems 3 'm=1; a=1+'"
+	printf -v many '; a=1+system e=0*system i=system M=system Omega=system omega=system%.0s' {1..43}
+	fails_with 2 'orbits: body 43: more than 256 expressions' "nb-gen orbits --systems 3 'm=1$many'"
 	fails_with 2 'no effect on elements without random()' "nb-gen orbits --systems 3 --seed 3 'm=1; a=1+system'"
 	fails_with 2 "model 'lpt' takes no --systems" 'nb-gen lpt --systems 2'
 	fails_with 2 'are too many' 'nb-gen plummer -n 100000 --systems 100000'

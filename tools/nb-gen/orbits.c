@@ -64,9 +64,9 @@ static size_t key_of(size_t body, const char *at, size_t length)
 static double take_expression(struct orbits *to, size_t body, size_t place, const char *text, size_t length)
 {
 	char copy[400];
-	if (to->nvaried == NB_ORBITS_VARIED || length >= sizeof copy)
+	if (to->nvaried == NB_ORBITS_VARIED_MOST || length >= sizeof copy)
 		nb_die(NB_EXIT_USAGE, "orbits: body %zu: more than %d expressions, or one of %zu or more bytes", body,
-			NB_ORBITS_VARIED, sizeof copy);
+			NB_ORBITS_VARIED_MOST, sizeof copy);
 	snprintf(copy, sizeof copy, "%.*s", (int)length, text);
 	to->varied[to->nvaried].body = body;
 	to->varied[to->nvaried].at = place;

@@ -5,7 +5,7 @@
 #include "kernels/expr/expr.h"
 #include "kernels/models/models.h"
 
-enum { NB_ORBITS_VARIED = 256 /* expressions */ };
+enum { NB_ORBITS_VARIED_MOST = 256 /* expressions */ };
 
 /* Bodies, and what of them is another number in each of many systems. */
 struct orbits {
@@ -16,7 +16,7 @@ struct orbits {
 		size_t body, at; /* of a double in its elements */
 		struct nb_expr *expr;
 		double *value; /* in each system */
-	} varied[NB_ORBITS_VARIED];
+	} varied[NB_ORBITS_VARIED_MOST];
 };
 
 /* The bodies that a text like 'm=1; m=1e-3 a=1 e=0.1' describes; with many systems numbers may be expressions of
