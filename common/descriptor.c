@@ -1,6 +1,7 @@
 #include "common/descriptor.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int nb_above_standard(int fd)
@@ -10,4 +11,10 @@ int nb_above_standard(int fd)
 	const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);
 	return above;
+}
+
+int nb_is_fifo(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }

@@ -6,5 +6,6 @@
  * error; one that is there already stays as it is.  -1, with errno, and closed where that is not possible; -1 stays -1.
  */
 int nb_above_standard(int fd);
+int nb_is_fifo(int fd);
 
 #endif

@@ -1,5 +1,6 @@
 #include "tools/filter/input.h"
 
+#include "common/descriptor.h"
 #include "common/timer.h"
 #include "tools/filter/files.h"
 #include "tools/filter/interrupt.h"
@@ -12,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Seconds between two looks whether processes are alive. */
@@ -20,12 +20,6 @@ static const double LOOK = 0.01;
 
 /* Files that are watched at once: input, output, listener, interrupts, and the processes whose work is done here. */
 enum { MOST = NB_WATCH_MOST + 4 };
-
-static int is_fifo(int fd)
-{
-	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
-}
 
 void nb_input_deafen(struct nb_run *run)
 {
@@ -61,7 +55,7 @@ void nb_input_open(struct nb_run *run)
 	if (nb_reader_open(&run->in, run->files.in))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->in_open = 1;
-	run->waiting.by_fifo = is_fifo(run->files.in);
+	run->waiting.by_fifo = nb_is_fifo(run->files.in);
 	if (run->waiting.by_fifo)
 		nb_interrupt_watch();
 	if (run->files.listener >= 0 || run->waiting.by_fifo) { /* a signal ends the wait */

@@ -2,6 +2,7 @@
 
 #include "common/die.h"
 #include "common/system.h"
+#include "common/timer.h"
 #include "tools/filter/running.h"
 #include "tools/fold/meet.h"
 
@@ -9,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Signals that come in less than so many seconds are one: timeout(1) sends each twice, to the process and to its group,
@@ -20,14 +20,6 @@ static volatile sig_atomic_t watched, held, own, asked;
 static volatile sig_atomic_t link_of = -1;
 static int event[2] = {-1, -1};
 static volatile double first; /* when the first came */
-
-/* common/timer.h, for a signal handler */
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void nb_interrupt_end_by(int number)
 {
@@ -44,7 +36,7 @@ static void show(void)
 
 static void handle(int number, siginfo_t *info, void *context)
 {
-	const double time = now();
+	const double time = nb_now(); /* which a signal handler may call */
 	const int saved = errno;
 	(void)context;
 	/* one that a reader passes on is the same one, too, however late it comes */

@@ -1,5 +1,6 @@
 #include "tools/filter/stage.h"
 
+#include "common/descriptor.h"
 #include "kernels/ranks/ranks.h"
 #include "tools/filter/choose.h"
 #include "tools/filter/environment.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Options are parsed with getopt's variables: one stage at a time is made. */
@@ -27,12 +27,6 @@ static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 static int is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
-}
-
-static int is_fifo(int fd)
-{
-	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 static int offer(const struct nb_run *run, int argc, char **argv, int *link)
@@ -85,7 +79,7 @@ struct words {
 static void hand_over(struct nb_run *run, void *context)
 {
 	struct words *words = context;
-	if (!(run->streams & NB_WRITES) || nb_output_is_file(run) || !is_fifo(STDOUT_FILENO))
+	if (!(run->streams & NB_WRITES) || nb_output_is_file(run) || !nb_is_fifo(STDOUT_FILENO))
 		return;
 	const char *path = nb_files_of_this_process(run);
 	if (is_rank(run))
