@@ -12,6 +12,8 @@
 
 #include "formats/stream/stream.h"
 
+#include <stdio.h>
+
 enum { NB_EXCHANGE_ERROR_SIZE = 640, NB_HEAD = 4096 };
 
 /* Attribute of a frame: "gadget" where species are the particle types of GADGET, 0 gas, 1 halo, 2 disk, 3 bulge,
@@ -191,6 +193,8 @@ NB_MUST_CHECK int nb_export_close(struct nb_export *out);
 void nb_export_abandon(struct nb_export *out);
 /* For formats: a further file of this path, which gets its name when all are written.  NULL: out of memory. */
 struct nb_output *nb_export_beside(struct nb_export *out, const char *path);
+/* For formats: closes what open_memstream has given; the text, NULL: out of memory. */
+char *nb_export_text(FILE *to, char **text);
 /* For formats: sets out->error; returns NB_EINVAL. */
 int nb_export_fail(struct nb_export *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -177,6 +177,16 @@ int nb_export_fail(struct nb_export *out, const char *format, ...)
 	return NB_EINVAL;
 }
 
+char *nb_export_text(FILE *to, char **text)
+{
+	const int failed = ferror(to);
+	if (fclose(to) || failed) {
+		free(*text);
+		return NULL;
+	}
+	return *text;
+}
+
 struct nb_output *nb_export_beside(struct nb_export *out, const char *path)
 {
 	struct nb_beside *file = calloc(1, sizeof *file + strlen(path) + 1);

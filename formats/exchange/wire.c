@@ -39,13 +39,6 @@ size_t nb_wire_look(struct nb_import *in, size_t most, const unsigned char **nex
 	return SIZE_MAX;
 }
 
-static int fail_short(struct nb_import *in, uint64_t end, uint64_t n, const char *what)
-{
-	return nb_wire_fail(in,
-		"the file ends at byte %" PRIu64 ", in %s, which has %" PRIu64 " bytes from byte %" PRIu64, end, what,
-		n, in->bytes->at);
-}
-
 const unsigned char *nb_wire_take(struct nb_import *in, size_t n, const char *what)
 {
 	const unsigned char *next;
@@ -63,7 +56,11 @@ const unsigned char *nb_wire_take(struct nb_import *in, size_t n, const char *wh
 int nb_wire_need(struct nb_import *in, uint64_t n, const char *what)
 {
 	const uint64_t size = nb_wire_size(in), at = in->bytes->at;
-	return size != UINT64_MAX && (at > size || n > size - at) ? fail_short(in, size, n, what) : NB_OK;
+	if (size == UINT64_MAX || (at <= size && n <= size - at))
+		return NB_OK;
+	return nb_wire_fail(in,
+		"the file ends at byte %" PRIu64 ", in %s, which has %" PRIu64 " bytes from byte %" PRIu64, size, what,
+		n, at);
 }
 
 int nb_wire_skip(struct nb_import *in, uint64_t n, const char *what)

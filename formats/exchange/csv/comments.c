@@ -69,12 +69,7 @@ char *nb_csv_describe(const struct nb_frame *frame, int safe, char separator)
 		put_escaped(to, column->unit, safe, separator);
 		putc('\n', to);
 	}
-	const int failed = ferror(to);
-	if (fclose(to) || failed) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return nb_export_text(to, &text);
 }
 
 /* Up to and with the = of a line that is an attribute other than a line of the history; else 0. */

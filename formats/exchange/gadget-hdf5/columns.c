@@ -169,7 +169,6 @@ static size_t rank(const struct nb_gadget_hdf5_reader *reader, const struct nb_g
 	return (order && order->text ? TEXT : 0) + (field ? (size_t)(field - nb_field_info) : NB_NFIELD);
 }
 
-/* All of them. */
 int nb_gadget_hdf5_choose(struct nb_gadget_hdf5_reader *reader, const struct nb_frame *frame, int own)
 {
 	const struct nb_h5_item *meaning = nb_h5_find(&reader->file, "nb@" NB_GADGET_SPECIES);

@@ -35,6 +35,14 @@ const struct nb_gadget_block nb_gadget_blocks[NB_GADGET_NBLOCK] = {
 	[NB_GADGET_ACCE] = {"ACCE", "acc", NB_ACC, 3, 0},
 };
 
+uint64_t nb_gadget_count(const uint64_t n[NB_NTYPE], unsigned mask)
+{
+	uint64_t rows = 0;
+	for (unsigned t = 0; t < NB_NTYPE; t++)
+		rows += mask >> t & 1 ? n[t] : 0;
+	return rows;
+}
+
 unsigned nb_gadget_with_masses(const uint64_t n[NB_NTYPE], const double mass[NB_NTYPE])
 {
 	unsigned mask = 0;
@@ -48,9 +56,7 @@ enum nb_gadget_number nb_gadget_by_place(
 {
 	for (unsigned b = from; b < NB_GADGET_NBLOCK; b++) {
 		const struct nb_gadget_block *block = &nb_gadget_blocks[b];
-		uint64_t rows = 0;
-		for (unsigned t = 0; t < NB_NTYPE; t++)
-			rows += (b == NB_GADGET_MASSES ? masses >> t & 1 : !block->gas || t == 0) ? n[t] : 0;
+		const uint64_t rows = nb_gadget_count(n, b == NB_GADGET_MASSES ? masses : block->gas ? 1 : ~0u);
 		if (!(seen >> b) && rows && numbers == rows * block->ncomp &&
 			(cooling || (b != NB_GADGET_NE && b != NB_GADGET_NH)))
 			return (enum nb_gadget_number)b;

@@ -61,7 +61,6 @@ void nb_gadget_warn(struct nb_gadget_reader *reader, const char *format, ...)
 }
 /* ---- blocks ------------------------------------------------------------------------------------- */
 
-/* The next n bytes, which stay the next; NULL after fail. */
 const unsigned char *nb_gadget_need(struct nb_gadget_reader *reader, size_t n)
 {
 	size_t there;
@@ -103,7 +102,6 @@ int nb_gadget_end_block(struct nb_gadget_reader *reader)
 				 reader->block_size, size);
 }
 
-/* The head of the next block: 1, 0 at the end of the file, -1 after fail. */
 int nb_gadget_next_block(struct nb_gadget_reader *reader)
 {
 	size_t there;
@@ -276,7 +274,6 @@ void nb_gadget_close_file(struct nb_gadget_reader *reader)
 	reader->bytes = reader->in->bytes;
 }
 
-/* File k is the present one, behind its header. */
 int nb_gadget_open_file(struct nb_gadget_reader *reader, unsigned k)
 {
 	if (!reader->several)

@@ -113,13 +113,15 @@ struct content {
 	unsigned ncomp, width, mask;
 };
 
+static enum nb_field field_of(const struct content *content)
+{
+	return content->number < NB_GADGET_NBLOCK ? nb_gadget_blocks[content->number].field : NB_NFIELD;
+}
+
 /* Bodies of the present file whose types are in the mask. */
 static uint64_t rows_of(const struct nb_gadget_reader *reader, unsigned mask)
 {
-	uint64_t rows = 0;
-	for (unsigned t = 0; t < NB_NTYPE; t++)
-		rows += mask >> t & 1 ? reader->head.n[t] : 0;
-	return rows;
+	return nb_gadget_count(reader->head.n, mask);
 }
 
 static unsigned with_masses(const struct nb_gadget_reader *reader)
@@ -266,8 +268,7 @@ static void fill_missing(struct nb_column *column, void *to)
 static int prepare(struct nb_gadget_reader *reader, struct nb_frame *frame, const struct content *content,
 	struct nb_gadget_sink *sink)
 {
-	const enum nb_field field = content->number < NB_GADGET_NBLOCK ? nb_gadget_blocks[content->number].field
-								       : NB_NFIELD;
+	const enum nb_field field = field_of(content);
 	const char *dtype = content->width == 4 ? "<f4" : "<f8";
 	struct nb_column *column = nb_frame_find(frame, content->column);
 	const int is_new = !column;
@@ -296,8 +297,7 @@ static int prepare(struct nb_gadget_reader *reader, struct nb_frame *frame, cons
 /* Blocks of bodies that were chosen among others say nothing that follows from all of them. */
 static int is_stale(const struct nb_gadget_reader *reader, const struct content *content, const struct nb_frame *frame)
 {
-	const enum nb_field field = content->number < NB_GADGET_NBLOCK ? nb_gadget_blocks[content->number].field
-								       : NB_NFIELD;
+	const enum nb_field field = field_of(content);
 	return field != NB_NFIELD && (nb_field_info[field].flags & NB_DERIVED) && !reader->in->subset.keep_derived &&
 	       (frame->rows[NB_PARTICLE] < reader->rows || reader->nfile < reader->first.files);
 }
@@ -359,12 +359,6 @@ static int read_blocks(struct nb_gadget_reader *reader, struct nb_gadget_part *p
 }
 
 /* ---- the frame ----------------------------------------------------------------------------------- */
-
-/* The columns that the header alone fills: masses as far as it has them, and species. */
-static int begin_masses(struct nb_gadget_reader *reader, struct nb_frame *frame)
-{
-	return !wanted(reader, NB_MASS) || nb_frame_add_field(frame, NB_MASS, NULL, 0) ? NB_OK : NB_ENOMEM;
-}
 
 static int set_masses(struct nb_gadget_reader *reader, const struct nb_gadget_part *part, struct nb_frame *frame)
 {
@@ -475,7 +469,7 @@ static int check_numbers(struct nb_gadget_reader *reader, struct nb_frame *frame
 static int read_rest(struct nb_gadget_reader *reader, struct nb_frame *frame)
 {
 	unsigned without = 0, with = 0;
-	int status = begin_masses(reader, frame);
+	int status = !wanted(reader, NB_MASS) || nb_frame_add_field(frame, NB_MASS, NULL, 0) ? NB_OK : NB_ENOMEM;
 	for (unsigned k = 0; k < reader->nfile && !status; k++) {
 		struct nb_gadget_part *part = &reader->part[k];
 		status = nb_gadget_open_file(reader, k);
@@ -498,12 +492,6 @@ static int read_rest(struct nb_gadget_reader *reader, struct nb_frame *frame)
 	return status ? status : check_blocks(reader, frame);
 }
 
-/* Files without bodies may have no blocks. */
-static int add_no_velocities(struct nb_frame *frame)
-{
-	return nb_column_write(nb_frame_add_field(frame, NB_VEL, NULL, 0), &nb_space_host, NB_WIRE) ? NB_OK : NB_ENOMEM;
-}
-
 static int read_snapshot(struct nb_gadget_reader *reader, struct nb_frame *frame)
 {
 	int status = nb_gadget_read_places(reader, frame);
@@ -511,8 +499,9 @@ static int read_snapshot(struct nb_gadget_reader *reader, struct nb_frame *frame
 		status = read_rest(reader, frame);
 	if (!status)
 		status = check_numbers(reader, frame);
-	if (!status && reader->rows == 0 && wanted(reader, NB_VEL))
-		status = add_no_velocities(frame);
+	if (!status && reader->rows == 0 && wanted(reader, NB_VEL) && /* a file without bodies may have no blocks */
+		!nb_column_write(nb_frame_add_field(frame, NB_VEL, NULL, 0), &nb_space_host, NB_WIRE))
+		status = NB_ENOMEM;
 	if (!status && wanted(reader, NB_ID) && !nb_frame_field(frame, NB_ID))
 		status = number_bodies(reader, frame);
 	if (!status)

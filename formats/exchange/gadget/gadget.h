@@ -55,6 +55,8 @@ enum nb_gadget_number {
 };
 extern const struct nb_gadget_block nb_gadget_blocks[NB_GADGET_NBLOCK];
 
+/* Bodies of the types in the mask. */
+uint64_t nb_gadget_count(const uint64_t n[NB_NTYPE], unsigned mask);
 /* Types whose masses are in a block: those that have bodies, but no mass in the header. */
 unsigned nb_gadget_with_masses(const uint64_t n[NB_NTYPE], const double mass[NB_NTYPE]);
 /* A block without label of so many numbers, behind those that are seen (bits of the numbers): the first of the list,

@@ -137,7 +137,6 @@ static int take_run(
 	return NB_OK;
 }
 
-/* The wanted rows of a block that has the types of the mask, and its end. */
 int nb_gadget_take_block(struct nb_gadget_reader *reader, const struct nb_gadget_part *part, unsigned mask,
 	size_t rowsize, struct nb_gadget_sink *sink)
 {
@@ -176,7 +175,6 @@ int nb_gadget_wrong_size(struct nb_gadget_reader *reader, uint64_t rows, unsigne
 		reader->block_size, rows * ncomp * 4, rows * ncomp * 8, rows);
 }
 
-/* Bytes of each of so many numbers, 0: it is neither 4 nor 8. */
 unsigned nb_gadget_width(const struct nb_gadget_reader *reader, uint64_t rows, unsigned ncomp)
 {
 	return reader->block_size == rows * ncomp * 4 ? 4 : reader->block_size == rows * ncomp * 8 ? 8 : 0;
@@ -224,7 +222,6 @@ static int read_places(struct nb_gadget_reader *reader, struct nb_gadget_part *p
 	return status;
 }
 
-/* POS of all files. */
 int nb_gadget_read_places(struct nb_gadget_reader *reader, struct nb_frame *frame)
 {
 	struct nb_gadget_sink sink = {.ncomp = 3, .rowsize = 3 * sizeof(double)};

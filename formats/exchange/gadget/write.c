@@ -153,14 +153,6 @@ static void choose_bodies(struct writer *writer, unsigned k)
 	}
 }
 
-static uint64_t rows_of(const struct writer *writer, unsigned mask)
-{
-	uint64_t rows = 0;
-	for (unsigned t = 0; t < NB_NTYPE; t++)
-		rows += mask >> t & 1 ? writer->n[t] : 0;
-	return rows;
-}
-
 /* Which types have numbers in a column that others may lack: gas, or ALL; 0: none has. */
 static int types_with_numbers(const struct writer *writer, struct nb_column *column, unsigned *mask)
 {
@@ -184,7 +176,7 @@ static int is_known_by_place(struct writer *writer, const struct nb_frame *frame
 
 	for (unsigned k = 0; k < writer->nfile; k++) {
 		choose_bodies(writer, k);
-		const uint64_t rows = rows_of(writer, mask);
+		const uint64_t rows = nb_gadget_count(writer->n, mask);
 		const unsigned masses = nb_gadget_with_masses(writer->n, writer->mass);
 		unsigned seen = writer->written; /* and there, in this file */
 		if (!masses)
@@ -343,7 +335,7 @@ static int put_rows(struct writer *writer, const struct source *source, uint64_t
 
 static int put_source(struct writer *writer, const struct source *source)
 {
-	const uint64_t size = rows_of(writer, source->mask) * source->ncomp * sizeof(float);
+	const uint64_t size = nb_gadget_count(writer->n, source->mask) * source->ncomp * sizeof(float);
 	if (size == 0 && source->mask != ALL)
 		return 0;
 	if (begin_block(writer, source->label, size))
@@ -357,7 +349,7 @@ static int put_source(struct writer *writer, const struct source *source)
 
 static int put_ids(struct writer *writer)
 {
-	const uint64_t size = rows_of(writer, ALL) * (writer->wide ? 8 : 4);
+	const uint64_t size = nb_gadget_count(writer->n, ALL) * (writer->wide ? 8 : 4);
 	uint32_t chunk[CHUNK];
 	size_t used = 0;
 	if (begin_block(writer, nb_gadget_blocks[NB_GADGET_ID].label, size))

@@ -50,12 +50,7 @@ static char *header_of(const struct nb_frame *frame, size_t *size)
 	for (long at = ftell(to) + 1 + PREFIX; at % ALIGN; at++)
 		putc(' ', to);
 	putc('\n', to);
-	const int failed = ferror(to);
-	if (fclose(to) || failed) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return nb_export_text(to, &text);
 }
 
 static int put_header(struct nb_output *out, const struct nb_frame *frame)

@@ -36,6 +36,14 @@ static int holds(const struct nb_export *out, const struct nb_frame *frame, stru
 	       strcmp(column->dtype, "<f8") == 0;
 }
 
+static void name_array(char to[NB_NAME_SIZE + 1], const struct nb_column *column)
+{
+	strcpy(to, column->name);
+	for (char *at = to; *at; at++)
+		if (*at == '/')
+			*at = '_';
+}
+
 static int is_written(const struct nb_frame *frame, struct nb_column *column)
 {
 	return column->table == NB_PARTICLE && column->field != NB_POS && holds(NULL, frame, column);
@@ -109,10 +117,7 @@ static int begin(struct nb_export *out, const struct nb_frame *first)
 		struct column *to = &w->column[w->ncolumn];
 		if (!is_written(first, from))
 			continue;
-		strcpy(to->name, from->name);
-		for (char *at = to->name; *at; at++)
-			if (*at == '/')
-				*at = '_';
+		name_array(to->name, from);
 		if (nb_h5_has(data, to->name))
 			return nb_export_fail(out, "two columns would be called '%s'", to->name);
 		strcpy(to->dtype, from->dtype);
@@ -161,10 +166,7 @@ static struct nb_column *same_column(const struct nb_frame *frame, const struct 
 	for (size_t c = 0; c < frame->ncolumn; c++) {
 		struct nb_column *found = &frame->column[c];
 		char name[NB_NAME_SIZE + 1];
-		strcpy(name, found->name);
-		for (char *at = name; *at; at++)
-			if (*at == '/')
-				*at = '_';
+		name_array(name, found);
 		if (strcmp(name, column->name) == 0 && found->table == NB_PARTICLE)
 			return strcmp(found->dtype, column->dtype) == 0 && found->ncomp == column->ncomp ? found : NULL;
 	}

@@ -103,14 +103,9 @@ static void put_attributes(FILE *to, const struct nb_frame *frame)
 	fputs("</FieldData>\n", to);
 }
 
-static int is_point(const struct nb_column *column)
-{
-	return column->field == NB_POS;
-}
-
 static int is_data(const struct nb_column *column)
 {
-	return column->table == NB_PARTICLE && !is_point(column) && type_of(column);
+	return column->table == NB_PARTICLE && column->field != NB_POS && type_of(column);
 }
 
 static int is_narrow(const struct nb_column *pos)
@@ -155,12 +150,7 @@ static char *head_of(const struct nb_frame *frame, size_t *size)
 			put_array(to, type_of(column), column->name, column->ncomp, n * column->rowsize, &at);
 	}
 	fputs("</PointData>\n</Piece>\n</PolyData>\n<AppendedData encoding=\"raw\">\n_", to);
-	const int failed = ferror(to);
-	if (fclose(to) || failed) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return nb_export_text(to, &text);
 }
 
 /* ---- a frame ------------------------------------------------------------------------------------ */
@@ -261,10 +251,9 @@ static int put_entry(struct nb_export *out, const struct nb_frame *frame)
 	fprintf(to, "<DataSet timestep=\"%s\" part=\"0\" file=\"", time ? time : "0");
 	put_escaped(to, slash ? slash + 1 : writer->path);
 	fputs("\"/>\n", to);
-	const int failed = ferror(to);
-	int status = fclose(to) || failed || !text ? NB_ENOMEM : NB_OK;
-	if (!status && nb_output_bytes(out->output, text, size))
-		status = -1;
+	if (!nb_export_text(to, &text))
+		return NB_ENOMEM;
+	const int status = nb_output_bytes(out->output, text, size) ? -1 : NB_OK;
 	free(text);
 	return status;
 }
