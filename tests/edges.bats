@@ -90,6 +90,7 @@ tables() {
 		kernels/small/kepler_cpu.c MOST_HALVED - beyond it the range of a double ends
 		kernels/small/small.h NB_SMALL_MOST unit/small/small.c NB_SMALL_MOST
 		kernels/small/small_cpu.c MOST - a bound of lengths
+		kernels/small/variation_cpu.c ROUNDS_MOST - the last changes are rounding by then
 		kernels/small/whfast.h NB_WHFAST_MOST unit/small/whfast.c NB_WHFAST_MOST
 		kernels/small/whfast_cpu.c STAGES_MOST - of the corrector of the highest order
 		kernels/tree/build_cpu.c MAX_LEVEL unit/tree/check.c NB_TREE_LEVELS

@@ -105,3 +105,22 @@ I=(nb-step --no-history --integrator ias15)
 	nb-calc 'vy = id == 0 ? 0.001 : -0.001' fall.nb | "${I[@]}" --until 3 --every 0 'nb-force --potential' >out.nb
 	at_most 1e-9 "$(nb-stats --format tsv out.nb | stat_of drift | sed 's/^-//')"
 }
+
+@test "--megno tells chaotic orbits from regular ones, of each system" {
+	for a in 1.15 1.8; do nb-gen orbits --no-history "m=1; m=1e-3 a=1; m=1e-3 a=$a M=90" >$a.nb; done
+	for a in 1.15 1.8; do
+		"${I[@]}" --megno --until 1000 --every 0 nb-force $a.nb | nb-stats --attributes | grep -E '^(megno|lyapunov)=' >$a.txt
+		"${I[@]}" --until 1000 --every 0 nb-force $a.nb >$a.out
+		cmp <(last_state $a.out) <("${I[@]}" --megno --until 1000 --every-time 100 nb-force $a.nb | last_state /dev/stdin)
+	done
+	cat 1.15.txt 1.8.txt
+	awk -F= '{ x[NR] = $2 } END { exit !(NR == 4 && x[1] > 10 && x[2] > 0.02 && x[2] < 0.2 && x[3] > 1.9 && x[3] < 2.1 && x[4] < 1e-3) }' 1.15.txt 1.8.txt
+	nb-merge --systems --ids renumber 1.15.nb 1.8.nb | "${I[@]}" --megno --until 1000 --every-time 1000 nb-force | nb-select --frames -1: >both.nb
+	equals "$(mutate show megno <both.nb | awk '{ printf "%.6g ", $1 }')" \
+		"$(sed -n 's/^megno=//p' 1.15.txt 1.8.txt | awk '{ for (k = 0; k < 3; k++) printf "%.6g ", $1 }')"
+	# nothing is left of it in the run of another integrator
+	run ! grep -a megno= <("${I[@]}" --megno --until 1 --every 0 nb-force 1.8.nb | "${I[@]}" --until 2 --every 0 nb-force)
+	fails_with 2 "option '--megno' needs '--integrator ias15'" 'nb-step --megno -d 0.1 nb-force three.nb'
+	fails_with 1 "'--megno' knows the variations of gravity alone" \
+		"nb-step --integrator ias15 --megno -k 2 'nb-force | nb-extra gr:c=10' three.nb"
+}

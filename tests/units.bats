@@ -113,6 +113,8 @@ unit() {
 
 @test "planets that meet" { unit small/trace; }
 
+@test "how fast orbits part" { unit small/variation; }
+
 @test "relativity, oblateness, tides, radiation and damping" { unit small/extra; }
 @test "the largest acceleration" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }

@@ -58,5 +58,6 @@ double nb_small_largest_acc2(const struct nb_small *s);
 #include "kernels/small/ias15.h"
 #include "kernels/small/swarm.h"
 #include "kernels/small/trace.h"
+#include "kernels/small/variation.h"
 
 #endif

@@ -19,6 +19,8 @@ void nb_step_few_check(const struct step *s, const char *of_whfast)
 							   : NULL;
 	if (of_whfast && !whfast)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--integrator whfast'", of_whfast);
+	if (s->opt.megno && !ias15)
+		nb_die(NB_EXIT_USAGE, "option '--megno' needs '--integrator ias15'");
 	if (!s->opt.integrator->few)
 		return;
 	if (other)

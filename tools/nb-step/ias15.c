@@ -39,7 +39,12 @@ void nb_step_ias15_begin(struct step *s)
 {
 	const struct systems *all = &s->systems;
 	const double longest = s->opt.dt_given ? fabs(s->opt.dt) : INFINITY, eta = s->opt.eta_given ? s->opt.eta : ETA;
-	nb_free(s->fifteen.of);
+	nb_free_all(s->fifteen.of, s->fifteen.variation);
+	s->fifteen.variation = NULL;
+	if (s->opt.megno && s->extra.n > 0)
+		nb_die(NB_EXIT_FAILED, "'--megno' knows the variations of gravity alone (want no nb-extra)");
+	if (s->opt.megno)
+		s->fifteen.variation = nb_require_memory(s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.variation));
 	struct fifteen_of *list = s->fifteen.of = nb_require_memory(
 		s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.of));
 	s->fifteen.within = 0;
@@ -61,6 +66,29 @@ void nb_step_ias15_begin(struct step *s)
 			of->lost = "bodies are at the same place, or too far apart,";
 		if (of->lost && !all->stopped[k])
 			lose(s, k);
+		if (s->opt.megno)
+			nb_variation_begin(&s->fifteen.variation[k], &of->run);
+	}
+	nb_step_ias15_mark(s);
+}
+
+void nb_step_ias15_mark(struct step *s)
+{
+	static const char *const name[] = {"megno", "lyapunov"};
+	static double (*const value[])(const struct nb_variation *) = {nb_variation_megno, nb_variation_exponent};
+	const struct systems *all = &s->systems;
+	const struct nb_variation *w = s->fifteen.variation;
+	for (int c = 0; c < 2; c++) {
+		double *to = w && all->many ? nb_step_new_column(s, name[c], "<f8", c == 0 ? "" : "1/time") : NULL;
+		for (size_t i = 0; to && i < s->frame->rows[NB_PARTICLE]; i++)
+			to[i] = 0;
+		for (size_t k = 0; to && k < all->of.n; k++)
+			for (size_t i = all->of.first[k]; i < all->of.first[k + 1]; i++)
+				to[all->of.row[i]] = value[c](&w[k]);
+		if (w && !all->many && all->of.n > 0)
+			nb_set_attribute_f64(s->frame, name[c], value[c](&w[0]));
+		else
+			nb_frame_drop_attribute(s->frame, name[c]); /* of another run */
 	}
 }
 
@@ -104,6 +132,8 @@ static void make_steps(struct step *s, size_t k, double way, double mark, uint64
 		of->lost = make_step(of);
 		if (of->lost)
 			return;
+		if (s->fifteen.variation)
+			nb_variation_follow(&s->fifteen.variation[k], &of->run);
 	}
 }
 

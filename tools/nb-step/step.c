@@ -47,6 +47,8 @@ static const struct nb_option options[] = {
 	{0, "levels", NB_INT(struct step, opt.levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it; max: "
 			"as many as it takes"},
+	{0, "megno", NB_FLAG(struct step, opt.megno),
+		.help = "with --integrator ias15: how fast neighbouring orbits part"},
 	{0, "mpi", NB_TEXT(struct step, opt.launcher), .arg = "COMMAND",
 		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
 	{0, "patience", NB_POSITIVE(struct step, opt.patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
@@ -305,7 +307,7 @@ static void clear(void *self)
 	if (s->saved.file >= 0)
 		close(s->saved.file);
 	nb_step_whfast_free(&s->planets);
-	nb_free_all(s->fifteen.of, s->trace);
+	nb_free_all(s->fifteen.of, s->fifteen.variation, s->trace);
 	nb_step_systems_free(&s->systems);
 	nb_step_stop_free(&s->stop);
 	nb_frame_clear(&s->here);

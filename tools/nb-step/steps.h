@@ -74,6 +74,8 @@ size_t nb_step_system_gather(const struct systems *all, size_t k, size_t ncomp, 
 void nb_step_system_scatter(const struct systems *all, size_t k, const double *from, double *to);
 /* It moves no more; the first is told. */
 void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double time, const char *what);
+/* A column with a number for each body, to be written. */
+void *nb_step_new_column(struct step *s, const char *name, const char *dtype, const char *unit);
 /* The frame gets columns stopped and system_time, if it has many. */
 void nb_step_systems_mark(struct step *s);
 
@@ -147,11 +149,14 @@ struct fifteen_of {
 	const char *lost;	    /* it never will */
 };
 struct fifteen {
-	struct fifteen_of *of; /* each system */
-	int within;	       /* the state of one is not that at the end of its step */
+	struct fifteen_of *of;		/* each system; */
+	struct nb_variation *variation; /* with --megno; NULL: without */
+	int within;			/* the state of one is not that at the end of its step */
 };
 
 void nb_step_ias15_begin(struct step *s);
+/* The frame gets what --megno found, as attributes, or as columns if it has many systems. */
+void nb_step_ias15_mark(struct step *s);
 /* *exact: the time of a state that is wanted, NaN: there is none; NaN if this is not reached.  After the last step
  * (most is 0) the rest of such states, and then the one at its end.
  * Many systems all come to *exact, unless a signal ends that: then nothing has changed. */

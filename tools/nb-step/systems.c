@@ -149,7 +149,7 @@ void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double t
 }
 
 /* A column for a number of each body, to be written. */
-static void *new_column(struct step *s, const char *name, const char *dtype, const char *unit)
+void *nb_step_new_column(struct step *s, const char *name, const char *dtype, const char *unit)
 {
 	struct nb_column *column = nb_frame_find(s->frame, name);
 	if (!column || column->table != NB_PARTICLE || strcmp(column->dtype, dtype) != 0 || column->ncomp != 1)
@@ -162,8 +162,8 @@ void nb_step_systems_mark(struct step *s)
 	const struct systems *all = &s->systems;
 	if (!all->many)
 		return;
-	unsigned char *why = new_column(s, stopped_name, "|u1", "");
-	double *when = new_column(s, time_name, "<f8", "time");
+	unsigned char *why = nb_step_new_column(s, stopped_name, "|u1", "");
+	double *when = nb_step_new_column(s, time_name, "<f8", "time");
 	for (size_t k = 0; k < all->of.n; k++)
 		for (size_t i = all->of.first[k]; i < all->of.first[k + 1]; i++) {
 			why[all->of.row[i]] = all->stopped[k];

@@ -1,0 +1,198 @@
+/* variation_cpu.c - how fast neighbouring orbits part. */
+#include "kernels/small/small.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NUMBERS = 3 * NB_SMALL_MOST, NODES = 4, ROUNDS_MOST = 12 };
+
+/* A size beyond which all is scaled: nothing else depends on it. */
+static const double LARGE2 = 0x1p400, SMALLER = 0x1p-200;
+
+/* Between -1 and 1, from the number k. */
+static double mix(uint64_t k)
+{
+	uint64_t z = (k + 1) * 0x9e3779b97f4a7c15u; /* splitmix64 */
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	z ^= z >> 31;
+	return (double)(int64_t)(z >> 11) * 0x1p-52 - 1;
+}
+
+void nb_variation_begin(struct nb_variation *w, const struct nb_ias15 *run)
+{
+	const size_t n = run->n;
+	double least2 = INFINITY;
+	*w = (struct nb_variation){0};
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < i; j++) {
+			double r2 = run->bodies.eps2;
+			for (size_t k = 0; k < 3 * n; k += n)
+				r2 += (run->x[k + i] - run->x[k + j]) * (run->x[k + i] - run->x[k + j]);
+			const double pull = fabs(run->bodies.mu[i] + run->bodies.mu[j]);
+			if (pull > 0)
+				least2 = fmin(least2, r2 * sqrt(r2) / pull);
+		}
+	w->unit2 = isfinite(least2) ? least2 : 1;
+	for (size_t k = 0; k < 3 * n; k++) {
+		w->d[k] = mix(2 * k);
+		w->u[k] = mix(2 * k + 1) / sqrt(w->unit2);
+	}
+}
+
+/* Accelerations of the variation d where the bodies are at pos. */
+static void pull(const struct nb_ias15 *run, const double *pos, const double *d, double *acc)
+{
+	const size_t n = run->n;
+	memset(acc, 0, 3 * n * sizeof *acc);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < i; j++) {
+			double r[3], e[3], s2 = run->bodies.eps2, along = 0;
+			for (size_t k = 0; k < 3; k++) {
+				r[k] = pos[3 * j + k] - pos[3 * i + k];
+				e[k] = d[3 * j + k] - d[3 * i + k];
+				s2 += r[k] * r[k];
+				along += r[k] * e[k];
+			}
+			const double s3 = 1 / (s2 * sqrt(s2)), back = 3 * along / s2;
+			for (size_t k = 0; k < 3; k++) {
+				const double a = s3 * (e[k] - back * r[k]);
+				acc[3 * i + k] += run->bodies.mu[j] * a;
+				acc[3 * j + k] -= run->bodies.mu[i] * a;
+			}
+		}
+}
+
+/* Gauss' nodes of a step, and what the polynomial through values there, 1 in node j and 0 in the others, has as
+ * integral from 0 to node i, and to the end. */
+struct rule {
+	double node[NODES], to[NODES][NODES], whole[NODES];
+};
+
+static struct rule find_rule(void)
+{
+	struct rule r;
+	for (int k = 0; k < NODES; k++) {
+		const double root = sqrt(3.0 / 7 + (k == 0 || k == 3 ? 1 : -1) * 2.0 / 7 * sqrt(6.0 / 5));
+		r.node[k] = (k < 2 ? 1 - root : 1 + root) / 2;
+	}
+	for (int j = 0; j < NODES; j++) {
+		double c[NODES] = {1}; /* of powers */
+		for (int m = 0, degree = 0; m < NODES; m++) {
+			const double scale = m == j ? 1 : 1 / (r.node[j] - r.node[m]);
+			if (m == j)
+				continue;
+			for (int k = ++degree; k >= 0; k--)
+				c[k] = ((k > 0 ? c[k - 1] : 0) - (k < degree ? r.node[m] * c[k] : 0)) * scale;
+		}
+		for (int i = 0; i <= NODES; i++) {
+			const double x = i < NODES ? r.node[i] : 1;
+			double sum = 0;
+			for (int k = NODES - 1; k >= 0; k--)
+				sum = (sum + c[k] / (k + 1)) * x;
+			*(i < NODES ? &r.to[i][j] : &r.whole[j]) = sum;
+		}
+	}
+	return r;
+}
+
+static double at_now(const struct nb_variation *w)
+{
+	return w->time != 0 ? 2 * w->part / w->time : 0;
+}
+
+/* Half the rate of the logarithm of a size. */
+static double rate_of(double unit2, size_t m, const double *d, const double *u, const double *acc)
+{
+	double rate = 0, size2 = 0;
+	for (size_t k = 0; k < m; k++) {
+		size2 += d[k] * d[k] + unit2 * u[k] * u[k];
+		rate += d[k] * u[k] + unit2 * u[k] * acc[k];
+	}
+	return size2 > 0 ? rate / size2 : 0;
+}
+
+/* Velocities of the variation, and the variation itself, in the nodes of a step h, from accelerations there. */
+static void integrate(const struct nb_variation *w, const struct rule *r, size_t m, double h, double a[NODES][NUMBERS],
+	double u[NODES][NUMBERS], double d[NODES][NUMBERS])
+{
+	for (int i = 0; i < NODES; i++)
+		for (size_t k = 0; k < m; k++) {
+			double sum = 0;
+			for (int j = 0; j < NODES; j++)
+				sum += r->to[i][j] * a[j][k];
+			u[i][k] = w->u[k] + h * sum;
+		}
+	for (int i = 0; i < NODES; i++)
+		for (size_t k = 0; k < m; k++) {
+			double sum = 0;
+			for (int j = 0; j < NODES; j++)
+				sum += r->to[i][j] * u[j][k];
+			d[i][k] = w->d[k] + h * sum;
+		}
+}
+
+/* Finds the accelerations in the nodes by iteration. */
+static void fit(const struct nb_variation *w, const struct nb_ias15 *run, const struct rule *r,
+	double a[NODES][NUMBERS], double u[NODES][NUMBERS], double d[NODES][NUMBERS])
+{
+	const size_t m = 3 * run->n;
+	double pos[NODES][NUMBERS], vel[NUMBERS], was[NUMBERS], off = INFINITY, largest = 0;
+	memset(a, 0, NODES * sizeof *a);
+	for (int i = 0; i < NODES; i++)
+		nb_ias15_at(run, r->node[i] * run->last, pos[i], vel);
+	for (int round = 0; round < ROUNDS_MOST && off > 1e-16 * largest; round++) {
+		integrate(w, r, m, run->last, a, u, d);
+		off = largest = 0;
+		for (int i = 0; i < NODES; i++) {
+			memcpy(was, a[i], sizeof was);
+			pull(run, pos[i], d[i], a[i]);
+			for (size_t k = 0; k < m; k++) {
+				off = fmax(off, fabs(a[i][k] - was[k]));
+				largest = fmax(largest, fabs(a[i][k]));
+			}
+		}
+	}
+}
+
+void nb_variation_follow(struct nb_variation *w, const struct nb_ias15 *run)
+{
+	const struct rule r = find_rule();
+	const size_t m = 3 * run->n;
+	const double h = run->last, before = at_now(w);
+	double a[NODES][NUMBERS], u[NODES][NUMBERS], d[NODES][NUMBERS], size2 = 0;
+	if (run->n < 2)
+		return;
+	fit(w, run, &r, a, u, d);
+	for (int i = 0; i < NODES; i++)
+		w->part += h * r.whole[i] * (w->time + r.node[i] * h) * rate_of(w->unit2, m, d[i], u[i], a[i]);
+	for (size_t k = 0; k < m; k++) {
+		for (int i = 0; i < NODES; i++) {
+			w->d[k] += h * r.whole[i] * u[i][k];
+			w->u[k] += h * r.whole[i] * a[i][k];
+		}
+		size2 += w->d[k] * w->d[k] + w->unit2 * w->u[k] * w->u[k];
+	}
+	for (size_t k = 0; k < m && size2 > LARGE2; k++) {
+		w->d[k] *= SMALLER;
+		w->u[k] *= SMALLER;
+	}
+	w->time += h;
+	w->integral += h / 2 * (before + at_now(w));
+	w->n++;
+	const double t = w->time - w->mean_t, y = at_now(w) - w->mean_y;
+	w->mean_t += t / (double)w->n;
+	w->mean_y += y / (double)w->n;
+	w->spread += t * (w->time - w->mean_t);
+	w->both += t * (at_now(w) - w->mean_y);
+}
+
+double nb_variation_megno(const struct nb_variation *w)
+{
+	return w->time != 0 ? w->integral / w->time : 0;
+}
+
+double nb_variation_exponent(const struct nb_variation *w)
+{
+	return w->n > 2 && w->spread > 0 ? copysign(1, w->time) * w->both / w->spread : 0;
+}
