@@ -15,7 +15,7 @@ deeds() {
 		nb-calc         obeys    nb-calc 'mass *= 2' many.nb
 		nb-convert      obeys    nb-convert --to csv <many.nb
 		nb-diff         obeys    nb-diff many.nb many.nb
-		nb-extra        refuses  nb-force many.nb | nb-extra gr:c=10
+		nb-extra        obeys    nb-force many.nb | nb-extra gr:c=10
 		nb-field        obeys    nb-field --alone 'plummer m=1 a=1' many.nb
 		nb-force        obeys    nb-force --potential --jerk many.nb
 		nb-force        refuses  nb-force -t 0.5 many.nb
@@ -79,6 +79,20 @@ forces() { nb-calc 'fx = ax' 'fy = ay' 'fz = az' 'p = pot' | nb-select --where "
 		nb-force --potential -e 0.01 many.nb | forces "system == $k" | cmp - alone
 		nb-select --fields id,mass,pos,vel one.nb | nb-force --potential -e 0.01 | forces | cmp - alone
 	done
+}
+
+@test "nb-extra adds the forces of a centre of each system" {
+	nb-gen orbits --systems 3 'm=1+system; m=1e-3 a=1 e=0.1*system; m=1e-4 a=2' | nb-select --sort 'id % 3' >three.nb
+	nb-force --potential three.nb | nb-extra 'gr-potential c=20; tides k2=0.1 r=0.05 tau=0.1' | forces >all
+	equals "$(grep -c . all)" 9
+	run ! cmp -s all <(nb-force --potential three.nb | forces)
+	for k in 0 1 2; do
+		nb-select --where "system == $k" --fields id,mass,pos,vel three.nb | nb-force --potential | nb-extra 'gr-potential c=20; tides k2=0.1 r=0.05 tau=0.1' | forces >alone
+		nb-force --potential three.nb | nb-extra 'gr-potential c=20; tides k2=0.1 r=0.05 tau=0.1' | forces "system == $k" | cmp - alone
+	done
+	nb-step -d 0.1 -k 3 'nb-force | nb-extra gr-potential:c=20' three.nb | nb-stats --check
+	fails_with 1 "there are forces of nb-extra on many systems in step 0, and '--integrator ias15' has them on one alone" "nb-step --integrator ias15 --until 3 'nb-force | nb-extra gr-potential:c=20' three.nb"
+	fails_with 1 'a system of frame 0 has no body with the id 3' 'nb-force three.nb | nb-extra "gr c=20 body=3"'
 }
 
 @test "systems of 1, 2, 17 and 3000 bodies stand beside each other" {

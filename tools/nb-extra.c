@@ -2,6 +2,7 @@
 #include "kernels/small/small.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/require.h"
+#include "tools/filter/systems.h"
 
 #include "common/mem.h"
 
@@ -11,9 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { NUMBERS = 12 };
+
 struct extra {
 	struct nb_extra forces;
 	char *text; /* of the forces, with single blanks */
+	struct nb_systems systems;
+	double *own; /* of the bodies of one, NUMBERS each; */
+	uint64_t *id;
 };
 
 static void list_forces(void)
@@ -49,6 +55,8 @@ static void clear(void *self)
 {
 	struct extra *extra = self;
 	free(extra->text);
+	nb_free_systems(&extra->systems);
+	nb_free_all(extra->own, extra->id);
 }
 
 static void require_plane(const struct extra *extra, const struct nb_frame *frame)
@@ -63,12 +71,13 @@ static void require_plane(const struct extra *extra, const struct nb_frame *fram
 				nb_extra_info[extra->forces.term[k].kind].name, frame->number);
 }
 
-static void find_bodies(struct extra *extra, const struct nb_frame *frame, const double *mass)
+static void find_bodies(
+	struct extra *extra, const struct nb_frame *frame, size_t n, const double *mass, const uint64_t *id)
 {
-	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
 	uint64_t missing;
-	if (frame->rows[NB_PARTICLE] > 0 && nb_extra_find(&extra->forces, frame->rows[NB_PARTICLE], mass, id, &missing))
-		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has no body with the id %" PRIu64, frame->number, missing);
+	if (n > 0 && nb_extra_find(&extra->forces, n, mass, id, &missing))
+		nb_die(NB_EXIT_FAILED, "%sframe %" PRIu64 " has no body with the id %" PRIu64,
+			nb_frame_field(frame, NB_SYSTEM) ? "a system of " : "", frame->number, missing);
 }
 
 static double *update(const struct nb_frame *frame, enum nb_field field)
@@ -104,10 +113,49 @@ static void note(const struct extra *extra, struct nb_frame *frame)
 	nb_drop_run_attributes(frame);
 }
 
+/* Each system has its own centre: a frame without systems is one. */
+static void add_to_systems(struct extra *extra, struct nb_frame *frame, int moving)
+{
+	const struct nb_systems *systems = &extra->systems;
+	const size_t most = systems->largest;
+	const double G = nb_require_attribute(frame, "G", 1), *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
+	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
+	double *acc = update(frame, NB_ACC), *pot = nb_frame_field(frame, NB_POT) ? update(frame, NB_POT) : NULL;
+	const double *pos = nb_require_f64(frame, NB_POS, &nb_space_host);
+	const double *vel = moving ? nb_require_f64(frame, NB_VEL, &nb_space_host) : NULL;
+	extra->own = nb_require_memory(frame, nb_alloc(most, NUMBERS * sizeof *extra->own));
+	extra->id = nb_require_memory(frame, nb_alloc(most, sizeof *extra->id));
+	double *x = extra->own, *v = x + 3 * most, *a = v + 3 * most, *m = a + 3 * most, *gm = m + most, *p = gm + most;
+	for (size_t k = 0; k < systems->n; k++) {
+		const uint32_t *row = systems->row + systems->first[k];
+		const size_t n = systems->first[k + 1] - systems->first[k];
+		for (size_t i = 0; i < n; i++) {
+			const size_t r = row[i];
+			memcpy(x + 3 * i, pos + 3 * r, 3 * sizeof *x);
+			memcpy(a + 3 * i, acc + 3 * r, 3 * sizeof *a);
+			if (vel)
+				memcpy(v + 3 * i, vel + 3 * r, 3 * sizeof *v);
+			m[i] = mass[r];
+			gm[i] = G * mass[r];
+			p[i] = pot ? pot[r] : 0;
+			extra->id[i] = id ? id[r] : r;
+		}
+		find_bodies(extra, frame, n, m, extra->id);
+		nb_extra_add(&extra->forces, n, gm, x, vel ? v : NULL, a, pot ? p : NULL);
+		for (size_t i = 0; i < n; i++) {
+			memcpy(acc + 3 * (size_t)row[i], a + 3 * i, 3 * sizeof *a);
+			if (pot)
+				pot[row[i]] = p[i];
+		}
+	}
+	nb_free_all(extra->own, extra->id);
+	extra->own = NULL;
+	extra->id = NULL;
+}
+
 static void add_forces(struct nb_run *run, void *self, struct nb_frame *frame)
 {
 	struct extra *extra = self;
-	const size_t n = frame->rows[NB_PARTICLE];
 	const int moving = nb_extra_needs_velocities(&extra->forces);
 	(void)run;
 	nb_require_valid(frame);
@@ -124,15 +172,9 @@ static void add_forces(struct nb_run *run, void *self, struct nb_frame *frame)
 			"frame %" PRIu64
 			" has field 'jerk', to which nb-extra cannot add (want nb-force without --jerk)",
 			frame->number);
-	const double G = nb_require_attribute(frame, "G", 1), *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
-	double *gm = nb_require_memory(frame, nb_alloc(n, sizeof *gm));
-	for (size_t i = 0; i < n; i++)
-		gm[i] = G * mass[i];
-	find_bodies(extra, frame, mass);
-	double *acc = update(frame, NB_ACC), *pot = nb_frame_field(frame, NB_POT) ? update(frame, NB_POT) : NULL;
-	nb_extra_add(&extra->forces, n, gm, nb_require_f64(frame, NB_POS, &nb_space_host),
-		moving ? nb_require_f64(frame, NB_VEL, &nb_space_host) : NULL, acc, pot);
-	nb_free(gm);
+	nb_find_systems(frame, &extra->systems);
+	add_to_systems(extra, frame, moving);
+	nb_free_systems(&extra->systems);
 	require_in_range(frame, NB_ACC);
 	require_in_range(frame, NB_POT);
 	note(extra, frame);
@@ -150,6 +192,7 @@ const struct nb_tool nb_tool_extra = {
 	.more_help = list_forces,
 	.size = sizeof(struct extra),
 	.streams = NB_READS | NB_WRITES,
+	.obeys_systems = 1,
 	.check = check,
 	.frame = add_forces,
 	.clear = clear,

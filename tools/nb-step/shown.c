@@ -26,7 +26,7 @@ static _Noreturn void refuse(struct step *s, const char *what, const char *want)
 		nb_step_few_name(s), want);
 }
 
-/* The forces that nb-extra says in the frame to have added; it takes no frame of many systems. */
+/* The forces that nb-extra says in the frame to have added. */
 static void read_extra(struct step *s)
 {
 	const char *text = nb_frame_attribute(s->frame, "extra");
@@ -36,7 +36,10 @@ static void read_extra(struct step *s)
 	memset(&s->extra, 0, sizeof s->extra);
 	if (!text || n == 0)
 		return;
-	if (s->systems.many || nb_extra_parse(text, &s->extra, why) ||
+	if (s->systems.many)
+		refuse(s, "there are forces of nb-extra on many systems",
+			"has them on one alone (want nb-force alone, or leapfrog without --stop-when)");
+	if (nb_extra_parse(text, &s->extra, why) ||
 		nb_extra_find(&s->extra, n, nb_step_read(s, NB_MASS, &nb_space_host),
 			nb_frame_field(s->frame, NB_ID) ? nb_require_ids(s->frame, &nb_space_host) : NULL, &missing))
 		refuse(s, "attribute 'extra' is not that of nb-extra", "wants to know the force");
