@@ -39,7 +39,6 @@ struct nb_lpt_spectrum;
 NB_MUST_CHECK int nb_lpt_spectrum_create(const struct nb_lpt_shape *shape, struct nb_lpt_spectrum **spectrum);
 void nb_lpt_spectrum_free(struct nb_lpt_spectrum *spectrum);
 double nb_lpt_spectrum_power(const struct nb_lpt_spectrum *spectrum, double k);
-void nb_lpt_spectrum_scale(struct nb_lpt_spectrum *spectrum, double factor);
 /* The rms of the density in spheres of this radius; error 1e-6 of it. */
 double nb_lpt_spectrum_sigma(const struct nb_lpt_spectrum *spectrum, double radius);
 

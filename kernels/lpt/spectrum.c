@@ -17,7 +17,6 @@ struct fit {
 
 struct nb_lpt_spectrum {
 	int form; /* enum form */
-	double scale;
 	struct fit fit;
 	size_t n;
 	double *log_k, *log_p, *bend; /* the table and its second derivatives */
@@ -170,7 +169,6 @@ int nb_lpt_spectrum_create(const struct nb_lpt_shape *shape, struct nb_lpt_spect
 	struct nb_lpt_spectrum *s = nb_alloc_zero(1, sizeof *s);
 	if (!s)
 		return NB_ENOMEM;
-	s->scale = 1;
 	s->form = shape->table ? TABLE : shape->smooth ? SMOOTH : WIGGLES;
 	int status = NB_OK;
 	if (shape->table)
@@ -198,15 +196,10 @@ void nb_lpt_spectrum_free(struct nb_lpt_spectrum *spectrum)
 double nb_lpt_spectrum_power(const struct nb_lpt_spectrum *s, double k)
 {
 	if (s->form == TABLE)
-		return s->scale * exp(spline(s, log(k)));
+		return exp(spline(s, log(k)));
 	const double T = s->form == SMOOTH ? without_wiggles(&s->fit, k * s->fit.h)
 					   : with_wiggles(&s->fit, k * s->fit.h);
-	return s->scale * pow(k, s->fit.ns) * T * T;
-}
-
-void nb_lpt_spectrum_scale(struct nb_lpt_spectrum *s, double factor)
-{
-	s->scale *= factor;
+	return pow(k, s->fit.ns) * T * T;
 }
 
 /* sigma^2 = int P W^2 k^2 dk / (2 pi^2), W = 3 (sin x - x cos x) / x^3 of x = k R: by Simpson's rule in log x, from
