@@ -79,6 +79,7 @@ refused() {
 		for ((k = n % each; k < ${#all[@]}; k += each)); do
 			f=${all[k]}
 			[[ $f != nb-power* || $file != */@(boxes-two-dimensions|two-dimensions|quadtree).nb ]] || continue # it wants space
+			[[ $f != nb-extra* || $file != */potential-jerk.nb ]] || continue # it has no jerk to add
 			before='cat'
 			[[ $f != nb-build-tree* || $file != */@(unsorted|no-attributes).nb ]] || before=nb-sort-zorder
 			bash -o pipefail -c "$before <$file | $f >piped" || { echo "$f: $file"; return 1; }
