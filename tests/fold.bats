@@ -388,6 +388,7 @@ reads() {
 	'nb-diff '*) echo 'nb nb-diff all.nb FILE' ;;
 	'nb-render-ppm --camera') echo 'camera nb-render-ppm -W 32 -H 32 --camera FILE all.nb' ;;
 	'nb-plot '*) echo 'nb nb-plot phase FILE all.nb' ;;
+	'nb-extra '*) echo 'nb nb-extra gr-potential:c=10 FILE all.nb' ;;
 	'nb-field '*) echo "table nb-field --alone table\\ file=FILE all.nb" ;;
 	'nb-calc '*) echo 'nb nb-calc a=mass FILE all.nb' ;;
 	'nb-groups --match') echo 'groups nb-groups -l 0.3 --min 2 --catalogue --match FILE all.nb' ;;
