@@ -127,5 +127,5 @@ void nb_step_few_show(struct step *s, double dt)
 	nb_step_few_require(s);
 	if (memcmp(&extra, &s->extra, sizeof extra) != 0)
 		refuse(s, "the force pipeline changes the forces beside gravity", "has those of the first state");
-	nb_step_ias15_mark(s);
+	nb_step_megno_mark(s);
 }

@@ -155,12 +155,14 @@ struct fifteen {
 };
 
 void nb_step_ias15_begin(struct step *s);
-/* The frame gets what --megno found, as attributes, or as columns if it has many systems. */
-void nb_step_ias15_mark(struct step *s);
 /* *exact: the time of a state that is wanted, NaN: there is none; NaN if this is not reached.  After the last step
  * (most is 0) the rest of such states, and then the one at its end.
  * Many systems all come to *exact, unless a signal ends that: then nothing has changed. */
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
+
+/* ---- megno.c ---- */
+/* The frame gets what --megno found, as attributes, or as columns if it has many systems. */
+void nb_step_megno_mark(struct step *s);
 
 /* ---- trace.c: a star and planets that may meet; called by few.c ---- */
 struct trace_of {
