@@ -695,6 +695,22 @@ ratio_of_memory() { # ratio_of_memory FILE
 	fails_with 1 '4200000000 bodies do not fit into the ' 'nb-gen uniform -n 4200000000 | nb-sort-zorder -b cuda'
 }
 
+@test "many systems that whfast moves on the device have the bytes of the CPU" {
+	nb-gen orbits --systems 1500 --no-history \
+		'm=1; m=1e-4 a=1 e=0.0005*system M=6*system; m=1e-4*(system%3) a=1.7+0.01*system M=90' >systems.nb
+	for steps in '-d 0.1 -k 2500 --every 500' '-d 0.1 --until 300 --every-time 77 --corrector 7'; do
+		# shellcheck disable=SC2086 # options
+		nb-step -b cpu --integrator whfast $steps --no-history nb-force <systems.nb >cpu.nb
+		# shellcheck disable=SC2086 # options
+		nb-step -v -b cuda --integrator whfast $steps --no-history nb-force <systems.nb >gpu.nb 2>why
+		cmp cpu.nb gpu.nb
+		grep -q 'steps of 1500 systems on cuda' why
+	done
+	fails_with 1 'want -b cpu' \
+		"nb-step -b cuda --integrator whfast -d 0.1 -k 5 --stop-when 'rmax > 100' nb-force <systems.nb"
+	fails_with 1 'want -b cpu' 'nb-step -b cuda --integrator ias15 --until 5 nb-force <systems.nb'
+}
+
 @test "power spectra of the device are those of the CPU, of a frame that is there, too" {
 	nb-gen uniform -n 3000 | nb-calc 'mass = 1 + id % 3' >other.nb
 	for mesh in 8 60 64; do

@@ -20,6 +20,7 @@
 #include "kernels/near/near.h"
 #include "kernels/order/order.h"
 #include "kernels/picture/picture.h"
+#include "kernels/small/small.h"
 #include "kernels/tree/tree.h"
 #include "kernels/treepm/treepm.h"
 #include "kernels/walk/walk.h"
@@ -65,6 +66,11 @@ struct nb_backend {
 	int (*boxes_build)(size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour);
 	int (*boxes_check)(const struct nb_boxes *boxes, size_t n, const char **wrong);
 
+	/* many systems for steps of whfast */
+	int (*whfast_swarm_begin)(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
+	int (*whfast_swarm_steps)(struct nb_whfast_swarm *swarm, const uint64_t *steps);
+	int (*whfast_swarm_state)(const struct nb_whfast_swarm *swarm, struct nb_whfast *w);
+	void (*whfast_swarm_free)(struct nb_whfast_swarm *swarm);
 	int (*near_nearest)(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 	int (*groups_find)(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 

@@ -126,11 +126,14 @@ void nb_step_few_show(struct step *s, double dt);
 struct planets {
 	struct nb_whfast *map; /* of each system, for steps ... */
 	double h;
-	unsigned char *failed; /* each: cannot be followed */
-	int started;	       /* they have the state of this run */
-	int warned;	       /* of the order of the bodies: told; */
-	int met;	       /* of an encounter */
-	double *q, *v, dt;     /* of the maps that the first frame had, for steps dt; NULL: it had none */
+	unsigned char *failed;		 /* each: cannot be followed */
+	const struct nb_backend *device; /* that makes the steps of many systems; NULL: the processor does */
+	struct nb_whfast_swarm *swarm;	 /* there; NULL: not begun */
+	uint64_t *steps;		 /* of each */
+	int started;			 /* they have the state of this run */
+	int warned;			 /* of the order of the bodies: told; */
+	int met;			 /* of an encounter */
+	double *q, *v, dt;		 /* of the maps that the first frame had, for steps dt; NULL: it had none */
 };
 
 /* Before the first force of a run with whfast, which drops it: the state of the map in the frame, if there is one. */
@@ -139,6 +142,12 @@ void nb_step_whfast_forget(struct step *s); /* that it is one: it has another in
 void nb_step_whfast_begin(struct step *s);
 void nb_step_whfast_free(struct planets *p);
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact);
+
+/* ---- swarm.c: many systems of whfast on a device; called by systems.c and whfast.c ---- */
+void nb_step_swarm_choose(struct step *s); /* once systems are found: whether a device makes their steps */
+void nb_step_swarm_begin(struct step *s);  /* with the states of the maps */
+void nb_step_swarm_move(struct step *s, uint64_t steps); /* and gives them back, with failed and closest */
+void nb_step_swarm_free(struct planets *p);
 
 /* ---- ias15.c: steps of order 15; called by few.c ---- */
 struct fifteen_of {

@@ -60,10 +60,6 @@ void nb_step_systems_load(struct step *s)
 	all->many = nb_frame_field(s->frame, NB_SYSTEM) != NULL;
 	if (all->many && what_mixes(s))
 		nb_refuse_systems(s->frame, what_mixes(s), "");
-	if (all->many && s->backend->space->device >= 0 && strcmp(s->run->common.backend, "auto") == 0) {
-		nb_choose_backend(s->run, "cpu"); /* as nb-force does */
-		s->backend = s->run->backend;
-	}
 	if (all->many && s->opt.integrator->few == NB_FEW_IAS15 &&
 		(!s->opt.until_given || s->opt.steps_given || s->opt.every_given))
 		nb_die(NB_EXIT_FAILED,
@@ -82,6 +78,12 @@ void nb_step_systems_load(struct step *s)
 		refuse_ended(s);
 	if (all->many || s->opt.integrator->few)
 		nb_find_systems(s->frame, &all->of);
+	nb_step_swarm_choose(s);
+	if (all->many && s->backend->space->device >= 0 &&
+		(s->planets.device || strcmp(s->run->common.backend, "auto") == 0)) {
+		nb_choose_backend(s->run, "cpu"); /* as nb-force does */
+		s->backend = s->run->backend;
+	}
 }
 
 /* What an earlier run has left: a system that has ended stays as it is. */

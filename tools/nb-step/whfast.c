@@ -102,6 +102,7 @@ static double *keep(const struct step *s, const char *name)
 
 void nb_step_whfast_free(struct planets *p)
 {
+	nb_step_swarm_free(p);
 	nb_free_all(p->map, p->failed, p->q, p->v);
 	p->map = NULL;
 	p->failed = NULL;
@@ -164,6 +165,8 @@ static void start(struct step *s, double dt)
 	lose_failed(s, s->clock.step, s->clock.now.time);
 	if (first && fresh)
 		look_at_orbits(s);
+	if (p->device)
+		nb_step_swarm_begin(s);
 }
 
 static void add_state(struct step *s)
@@ -252,7 +255,7 @@ static int move_system(struct step *s, size_t k, uint64_t first, uint64_t steps,
 			if (nb_step_stops(s, k, now.time, x, v))
 				return NB_OK;
 		}
-		if (nb_whfast_steps(map, some))
+		if (s->planets.swarm ? map->failed > 0 : nb_whfast_steps(map, some) != NB_OK)
 			return NB_EUNSUPPORTED;
 		closest = fmax(closest, map->closest);
 		for (uint64_t i = 0; i < some && s->stop.text; i++)
@@ -272,6 +275,8 @@ static void make_steps(struct step *s, uint64_t made, const struct moment *start
 	const struct systems *all = &s->systems;
 	struct planets *p = &s->planets;
 	const uint64_t begun = s->clock.step + 1 - made, first = begun - 1 - s->clock.first_step;
+	if (p->swarm)
+		nb_step_swarm_move(s, made);
 #pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++)
 		p->failed[k] = !all->stopped[k] && move_system(s, k, first, made, start);

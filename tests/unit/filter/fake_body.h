@@ -163,6 +163,10 @@ FAKE(tree_check, (const struct nb_tree *tree, size_t n, const double *pos, const
 FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *box_first, int32_t *neighbour),
 	(n, key, dim, level, box_first, neighbour))
 FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
+FAKE(whfast_swarm_begin, (struct nb_whfast_swarm * *swarm, const struct nb_whfast *w, size_t systems),
+	(swarm, w, systems))
+FAKE(whfast_swarm_steps, (struct nb_whfast_swarm * swarm, const uint64_t *steps), (swarm, steps))
+FAKE(whfast_swarm_state, (const struct nb_whfast_swarm *swarm, struct nb_whfast *w), (swarm, w))
 FAKE(near_nearest, (const struct nb_near_bodies *bodies, const struct nb_near_found *nearest), (bodies, nearest))
 FAKE(groups_find, (const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups), (job, group, groups))
 FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
@@ -286,6 +290,10 @@ const struct nb_backend nb_fake_backend = {
 	.tree_check = fake_tree_check,
 	.boxes_build = fake_boxes_build,
 	.boxes_check = fake_boxes_check,
+	.whfast_swarm_begin = fake_whfast_swarm_begin,
+	.whfast_swarm_steps = fake_whfast_swarm_steps,
+	.whfast_swarm_state = fake_whfast_swarm_state,
+	.whfast_swarm_free = nb_whfast_swarm_free_cpu,
 	.near_nearest = fake_near_nearest,
 	.groups_find = fake_groups_find,
 	.kick = fake_kick,

@@ -256,6 +256,28 @@ static void test_refused(void)
 	CHECK(w.failed > 0);
 }
 
+/* Systems of a swarm go where each goes alone; one that fails stops before that step. */
+static void test_swarm(void)
+{
+	struct nb_whfast w[3], got[3];
+	struct nb_whfast_swarm *swarm;
+	const uint64_t steps[3] = {20, 0, 7};
+	fill(0.01);
+	for (size_t k = 0; k < 3; k++) {
+		CHECK(nb_whfast_begin(&w[k], 4 + k, mass, 1, 0, 0) == NB_OK);
+		CHECK(nb_whfast_load(&w[k], pos, vel, 0.04) == NB_OK);
+	}
+	for (int d = 0; d < 3; d++)
+		w[2].q[d][1] = w[2].v[d][1] = 0; /* in the star */
+	CHECK(nb_whfast_swarm_begin_cpu(&swarm, w, 3) == NB_OK);
+	CHECK(nb_whfast_swarm_steps_cpu(swarm, steps) == NB_OK && nb_whfast_swarm_steps_cpu(swarm, steps) == NB_OK);
+	CHECK(nb_whfast_swarm_state_cpu(swarm, got) == NB_OK);
+	nb_whfast_swarm_free_cpu(swarm);
+	CHECK(nb_whfast_steps(&w[0], 20) == NB_OK && nb_whfast_steps(&w[0], 20) == NB_OK);
+	CHECK(memcmp(got, w, 2 * sizeof *w) == 0);
+	CHECK(got[2].failed == 2 && memcmp(got[2].q, w[2].q, sizeof w[2].q) == 0);
+}
+
 int main(void)
 {
 	for (size_t n = 1; n <= MOST; n++)
@@ -271,5 +293,6 @@ int main(void)
 	for (size_t n = 1; n <= MOST; n++)
 		test_steps(n, 50);
 	test_precession();
+	test_swarm();
 	return unit_end();
 }
