@@ -15,5 +15,5 @@ endif
 check-posix:
 	$(MAKE) --no-print-directory $(ALL_CORES) POSIX=1 all
 	NB_FOLD=off NB_CONFIG=posix NB_TOP=$(CURDIR) NB_BIN=$(CURDIR)/build/posix/bin $(BATS) --filter-tags !linux $(POSIX_TESTS)
-POSIX_TESTS = $(patsubst %,tests/%.bats,files nb-build-tree nb-calc nb-diff nb-field nb-force nb-gen nb-groups nb-merge \
+POSIX_TESTS = $(patsubst %,tests/%.bats,files nb-build-tree nb-calc nb-diff nb-extra nb-field nb-force nb-gen nb-groups nb-merge \
 	nb-neighbours nb-plot nb-power nb-select nb-sort-zorder nb-stats nb-transform pipelines stream convert-tables)
