@@ -415,6 +415,17 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split(",")[2:5]])')
 	cat one.nb less.nb >unlike.nb
 	fails_with 1 'frame 1: its columns differ' 'nb-convert -q --to csv -o old <unlike.nb'
 	[ "$(cat old)" = precious ]
+	fails_with 1 "from those of the frames before: 's' is missing" 'nb-convert -q --to csv <unlike.nb'
+	fails_with 1 "from those of the frames before: 's' is new" 'cat less.nb one.nb | nb-convert -q --to csv'
+}
+
+@test "columns of later frames are found by their names, in whatever order, and come back with them" {
+	nb-gen kepler --no-history >bodies.nb
+	nb-calc --no-history 'a = 1' 'b = 3 + 0 * pos' bodies.nb >two.nb
+	nb-calc --no-history 'b = 5 + 0 * pos' 'a = 8' bodies.nb >>two.nb
+	nb-convert --to csv <two.nb >two.csv
+	equals "$(awk -F, '/^frame/ { for (k = 1; k <= NF; k++) at[$k] = k } /^[01],/ { print $at["a"], $at["b_0"], $at["b_2"] }' two.csv | uniq | tr '\n' ' ')" '1 3 3 8 5 5 '
+	nb-convert --from csv two.csv | nb-diff - two.nb
 }
 
 @test "an export that is killed leaves the file as it was" {

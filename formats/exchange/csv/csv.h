@@ -75,7 +75,9 @@ enum nb_csv_comment nb_csv_comment(
 /* ---- writing, as in exchange.h ------------------------------------------------------------------ */
 
 struct nb_csv_writer {
-	char *header;	/* what one frame was like, all are */
+	char *header;			/* what one frame was like, all are */
+	char (*name)[NB_NAME_SIZE + 1]; /* of the columns in the header, whatever their order in later frames */
+	size_t nname;
 	char *said;	/* by the comments, of the frame before */
 	uint64_t signs; /* bits of enum nb_field: third components that are written although dim is 2 */
 };

@@ -82,14 +82,57 @@ static size_t quote_name(const struct nb_export *out, const char *name, char *to
 	return used;
 }
 
+static size_t cells_of(const struct nb_export *out, const struct nb_frame *frame)
+{
+	size_t ncell = 0;
+	for (size_t c = 0; c < frame->ncolumn; c++)
+		ncell += nb_csv_writes(&frame->column[c], out->plain) ? frame->column[c].ncomp : 0;
+	return ncell;
+}
+
+/* What is written of the first frame. */
+static int keep_names(struct nb_export *out, const struct nb_frame *first)
+{
+	struct nb_csv_writer *writer = out->state;
+	writer->name = malloc((first->ncolumn + 1) * sizeof *writer->name);
+	for (size_t c = 0; writer->name && c < first->ncolumn; c++)
+		if (nb_csv_writes(&first->column[c], out->plain))
+			strcpy(writer->name[writer->nname++], first->column[c].name);
+	return writer->name ? NB_OK : NB_ENOMEM;
+}
+
+static struct nb_column *column_of(const struct nb_export *out, const struct nb_frame *frame, size_t k)
+{
+	const struct nb_csv_writer *writer = out->state;
+	return nb_frame_find(frame, writer->name[k]);
+}
+
+/* A frame with another set of columns than the first one is none of the table. */
+static int refuse_others(struct nb_export *out, const struct nb_frame *frame)
+{
+	const struct nb_csv_writer *writer = out->state;
+	for (size_t k = 0; k < writer->nname; k++) {
+		const struct nb_column *column = column_of(out, frame, k);
+		if (!column || !nb_csv_writes(column, out->plain))
+			return nb_export_fail(out,
+				"its columns differ from those of the frames before: '%s' is missing", writer->name[k]);
+	}
+	for (size_t c = 0, k; c < frame->ncolumn; c++) {
+		for (k = 0; k < writer->nname && strcmp(writer->name[k], frame->column[c].name) != 0; k++)
+			;
+		if (k == writer->nname && nb_csv_writes(&frame->column[c], out->plain))
+			return nb_export_fail(out, "its columns differ from those of the frames before: '%s' is new",
+				frame->column[c].name);
+	}
+	return NB_OK;
+}
+
 /* The header line of a frame, without the line end; from malloc. */
 static char *header_of(const struct nb_export *out, const struct nb_frame *frame)
 {
 	enum { NAME_ROOM = 2 * NB_CSV_NAME + 8 };
-	size_t ncell = 2;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		ncell += nb_csv_writes(&frame->column[c], out->plain) ? frame->column[c].ncomp : 0;
-	char *header = malloc(ncell * NAME_ROOM + 1);
+	const struct nb_csv_writer *writer = out->state;
+	char *header = malloc((cells_of(out, frame) + 2) * NAME_ROOM + 1);
 	if (!header)
 		return NULL;
 	if (out->several)
@@ -97,9 +140,9 @@ static char *header_of(const struct nb_export *out, const struct nb_frame *frame
 	else
 		*header = '\0';
 	size_t used = strlen(header);
-	for (size_t c = 0; c < frame->ncolumn; c++) {
-		const struct nb_column *column = &frame->column[c];
-		for (uint32_t k = 0; nb_csv_writes(column, out->plain) && k < column->ncomp; k++) {
+	for (size_t c = 0; c < writer->nname; c++) {
+		const struct nb_column *column = column_of(out, frame, c);
+		for (uint32_t k = 0; k < column->ncomp; k++) {
 			char name[NB_CSV_NAME + 1];
 			if (!name_of(out, frame, column, k, name))
 				continue;
@@ -144,7 +187,7 @@ int nb_csv_begin(struct nb_export *out, const struct nb_frame *first)
 	struct nb_csv_writer *writer = out->state;
 	struct nb_output *to = out->output;
 	char twice[NB_CSV_NAME + 1];
-	if (find_signs(out, first))
+	if (find_signs(out, first) || keep_names(out, first))
 		return NB_ENOMEM;
 	writer->header = header_of(out, first);
 	writer->said = out->plain ? NULL : nb_csv_describe(first, out->safe, separator_of(out));
@@ -168,6 +211,7 @@ int nb_csv_none(struct nb_export *out)
 void nb_csv_release(struct nb_export *out)
 {
 	struct nb_csv_writer *writer = out->state;
+	free(writer->name);
 	free(writer->header);
 	free(writer->said);
 }
@@ -358,11 +402,11 @@ static int put_changes(struct nb_export *out, const struct nb_frame *frame)
 
 static int put_frame(struct nb_export *out, const struct nb_frame *frame, struct source *source)
 {
+	const struct nb_csv_writer *writer = out->state;
 	size_t n = 0;
 	int status = NB_OK;
-	for (size_t c = 0; !status && c < frame->ncolumn; c++)
-		if (nb_csv_writes(&frame->column[c], out->plain))
-			status = add_sources(out, frame, &frame->column[c], source, &n);
+	for (size_t c = 0; !status && c < writer->nname; c++)
+		status = add_sources(out, frame, column_of(out, frame, c), source, &n);
 	if (status)
 		return status;
 	char prefix[2 * NB_DECIMAL_SIZE] = "";
@@ -382,14 +426,14 @@ static int put_frame(struct nb_export *out, const struct nb_frame *frame, struct
 int nb_csv_frame(struct nb_export *out, const struct nb_frame *frame)
 {
 	const struct nb_csv_writer *writer = out->state;
-	size_t most = 1;
-	for (size_t c = 0; c < frame->ncolumn; c++)
-		most += nb_csv_writes(&frame->column[c], out->plain) ? frame->column[c].ncomp : 0;
+	const int other = refuse_others(out, frame);
+	if (other)
+		return other;
 	char *header = header_of(out, frame);
-	struct source *source = calloc(most, sizeof *source);
+	struct source *source = calloc(cells_of(out, frame) + 1, sizeof *source);
 	int status = header && source ? NB_OK : NB_ENOMEM;
 	if (!status && strcmp(header, writer->header) != 0)
-		status = nb_export_fail(out, "its columns differ from those of the frames before");
+		status = nb_export_fail(out, "its columns differ from those of the frames before: other components");
 	if (!status)
 		status = put_frame(out, frame, source);
 	free(source);
