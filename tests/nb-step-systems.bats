@@ -98,6 +98,8 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 		bodies 'stopped == 2' <run.nb >before
 		nb-select --frames last run.nb | nb-calc '@time = 0' '@step = 0' | "${run[@]}" --every-time 30 --stop-when "$end" nb-force | bodies 'stopped == 2' | grep -xFf before | cmp - before
 	done
+	nb-select --frames last --where 'stopped == 0' run.nb | nb-step -d 0.5 -k 3 --every 0 nb-force >on.nb # no time of another run remains
+	equals "$(nb-calc 'late = system_time - time' on.nb | mutate show late | sort -u)" 0.0
 	nb-select --frames last run.nb >end.nb
 	fails_with 1 "of frame 0 has ended, and would be moved (want '--stop-when'" 'nb-step -d 0.1 nb-force end.nb'
 	for how in '-d 0.02' '-d 0.1 --integrator whfast' '-d 0.1 --integrator trace'; do # in between nothing is tested
@@ -111,9 +113,14 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 	fails_with 2 "option '--stop-every' needs '--stop-when'" 'nb-step -d 0.1 --stop-every 2 nb-force many.nb'
 	fails_with 2 "'rmax' is not a condition" 'nb-step -d 0.1 --stop-when rmax nb-force many.nb'
 	fails_with 2 "unknown name 'r' (want dmin, rmax or time)" 'nb-step -d 0.1 --stop-when "r > 1" nb-force many.nb'
+	for end in 'max(dmin) > 1' 'rmax > 9 || count(dmin > 1) == 1' 'random() < 0.1'; do
+		fails_with 2 "'$end' has a function of many bodies, or random numbers" "nb-step -d 0.1 --stop-when '$end' nb-force many.nb"
+	done
+	nb-step -d 0.1 -k 1 --stop-when 'max(dmin, rmax) > 1' nb-force many.nb | nb-stats --check
 	fails_with 2 "option '--stop-when' needs the force pipeline as operand" 'nb-force many.nb | nb-step -d 0.1 --stop-when "rmax > 1"'
 	fails_with 1 "has no column 'system' (want nb-calc 'system = 0' before)" 'nb-step -d 0.1 --stop-when "rmax > 1" nb-force s0.nb'
 	fails_with 1 'with nb-force alone (here another case: the integrator)' 'nb-step -d 0.1 --integrator euler --stop-when "rmax > 1" nb-force many.nb'
+	fails_with 1 "bodies have softenings of their own, or not Plummer's in step 0, and '--stop-when' takes none of these" "nb-calc 'eps = 0.1' many.nb | nb-step -d 0.1 --stop-when 'rmax > 1' nb-force"
 	fails_with 1 'a system of more than 16 bodies' 'nb-gen plummer -n 17 --systems 2 | nb-step -d 0.1 --stop-when "rmax > 1" nb-force'
 }
 
@@ -132,6 +139,7 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 	in_one_of 20 without_frames # a program that starts late does not fold
 	fails_with 1 'system 1 of frame 0 has 17 bodies' 'nb-step --integrator whfast -d 0.1 nb-force sizes.nb'
 	fails_with 1 'make steps of their own, so that states are at given times (want --until without -k)' 'nb-step --integrator ias15 -k 3 nb-force many.nb'
+	nb-step --integrator ias15 --until 3 --every-time 3 nb-force many.nb | bodies | cmp - <(nb-step --integrator ias15 --until 3 --every 0 nb-force many.nb | bodies)
 	fails_with 1 '(want --until and --every-time without --every)' 'nb-step --integrator ias15 --until 3 --every 3 nb-force many.nb'
 	fails_with 1 "option '--eta' does not keep the systems" 'nb-step --eta 0.1 "nb-force -e 0.1" many.nb'
 	fails_with 1 "option '--levels' does not keep the systems" 'nb-step -d 0.1 --eta 0.1 --levels 3 "nb-force -e 0.1" many.nb'

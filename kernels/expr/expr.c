@@ -37,6 +37,19 @@ int nb_expr_is_random(const struct nb_expr *expr)
 	return expr->tree.nrandom > 0;
 }
 
+int nb_expr_takes_all_rows(const struct nb_expr *expr)
+{
+	int takes = 0;
+	for (int k = 0; k < expr->tree.nnode; k++) {
+		const struct nb_expr_node *node = &expr->tree.node[k];
+		const int is_order = node->what == NB_DO_MIN || node->what == NB_DO_MAX;
+		takes |= node->kind == NB_NODE_APPLY &&
+			 (node->what == NB_DO_COUNT || node->what == NB_DO_MEAN || node->what == NB_DO_SUM ||
+				 (is_order && node->arg[1] < 0));
+	}
+	return takes;
+}
+
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed)
 {
 	expr->seed = seed;

@@ -85,6 +85,8 @@ const char *nb_expr_source(const struct nb_expr *expr); /* the text */
 void nb_expr_set_seed(struct nb_expr *expr, uint64_t seed);
 /* Whether it has one of these. */
 int nb_expr_is_random(const struct nb_expr *expr);
+/* Whether it has a function of all rows of a table, such as sum(). */
+int nb_expr_takes_all_rows(const struct nb_expr *expr);
 void nb_expr_free(struct nb_expr *expr);
 
 /* ---- values ------------------------------------------------------------------------------------- */

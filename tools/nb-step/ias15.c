@@ -25,7 +25,7 @@ static void lose(struct step *s, size_t k)
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 	nb_step_progress_clear(&s->progress);
 	if (!s->systems.many)
-		nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)",
+		nb_die(NB_EXIT_FAILED, "%s, in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)",
 			of->lost, s->clock.step + of->made + 1, of->ended.time);
 	nb_step_system_stop(s, k, NB_LOST, of->ended.time, of->lost);
 	if (of->run.last == 0)
@@ -63,7 +63,7 @@ void nb_step_ias15_begin(struct step *s)
 				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number);
 		of->run.extra = s->extra.n > 0 ? &s->extra : NULL;
 		if (nb_ias15_load(&of->run, x, v, eta, longest, (int)way_of(s)))
-			of->lost = "bodies are at the same place, or too far apart,";
+			of->lost = "bodies are at the same place, or too far apart";
 		if (of->lost && !all->stopped[k])
 			lose(s, k);
 		if (s->opt.megno)
@@ -81,13 +81,13 @@ static double time_after(const struct moment *from, double time)
 static const char *make_step(struct fifteen_of *of)
 {
 	if (nb_ias15_step(&of->run))
-		return "bodies collide, or leave the range of numbers,";
+		return "bodies collide, or leave the range of numbers";
 	of->begun = of->ended;
 	of->ended = nb_step_later(of->begun, of->run.last);
 	if (!isfinite(of->ended.time))
-		return "steps grow beyond the range of numbers, as nothing pulls a body,";
+		return "steps grow beyond the range of numbers, as nothing pulls a body";
 	if (fabs(of->run.last) <= NB_IAS15_SHORTEST * fabs(of->run.elapsed))
-		return "bodies come so close, or go so far, that steps no longer move the time,";
+		return "bodies come so close, or go so far, that steps no longer move the time";
 	return NULL;
 }
 

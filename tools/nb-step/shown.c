@@ -22,8 +22,9 @@ const char *nb_step_few_name(const struct step *s)
 static _Noreturn void refuse(struct step *s, const char *what, const char *want)
 {
 	nb_step_progress_clear(&s->progress);
-	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", and '--integrator %s' %s", what, s->clock.step,
-		nb_step_few_name(s), want);
+	const int few = s->opt.integrator->few != NB_FEW_NONE;
+	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", and '--%s%s' %s", what, s->clock.step,
+		few ? "integrator " : "stop-when", few ? nb_step_few_name(s) : "", want);
 }
 
 /* The forces that nb-extra says in the frame to have added. */
@@ -36,7 +37,7 @@ static void read_extra(struct step *s)
 	memset(&s->extra, 0, sizeof s->extra);
 	if (!text || n == 0)
 		return;
-	if (s->systems.many)
+	if (s->systems.of.n > 1)
 		refuse(s, "there are forces of nb-extra on many systems",
 			"has them on one alone (want nb-force alone, or leapfrog without --stop-when)");
 	if (nb_extra_parse(text, &s->extra, why) ||
@@ -101,7 +102,9 @@ void nb_step_few_require(struct step *s)
 		is_theirs &= is_force_of_bodies(s, k, G, eps, acc);
 	if (!is_theirs)
 		refuse(s, "the force is not that of all bodies on each other",
-			"takes no other (want nb-force, a direct sum in f64, alone or with nb-extra)");
+			all->of.n > 1 || !s->opt.integrator->few
+				? "takes no other (want nb-force alone, a direct sum in f64)"
+				: "takes no other (want nb-force, a direct sum in f64, alone or with nb-extra)");
 }
 
 void nb_step_few_show(struct step *s, double dt)

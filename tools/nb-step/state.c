@@ -152,6 +152,7 @@ void nb_step_keep_history(struct step *s)
 
 static void describe(struct step *s)
 {
+	nb_step_systems_note_time(s);
 	nb_step_set_attributes(s);
 	for (size_t i = 0; i < s->past.nattribute; i++)
 		if (nb_frame_add_attribute(s->frame, "history", nb_frame_attribute_text(&s->past, i)))

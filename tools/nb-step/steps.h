@@ -78,6 +78,8 @@ void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double t
 void *nb_step_new_column(struct step *s, const char *name, const char *dtype, const char *unit);
 /* The frame gets columns stopped and system_time, if it has many. */
 void nb_step_systems_mark(struct step *s);
+/* Of a frame where no system ends, system_time, which another run has left, becomes the time of the frame. */
+void nb_step_systems_note_time(struct step *s);
 
 /* ---- stop.c: systems that end where a condition holds ---- */
 struct state_of_system {

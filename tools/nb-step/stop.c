@@ -29,6 +29,11 @@ static struct nb_expr *bound(const char *text, struct state_of_system *state)
 {
 	struct nb_expr *expr = nb_expression(text);
 	struct nb_expr_error error;
+	if (nb_expr_takes_all_rows(expr) || nb_expr_is_random(expr))
+		nb_die(NB_EXIT_USAGE,
+			"'%.300s' has a function of many bodies, or random numbers (want numbers of one system: dmin, "
+			"rmax, time)",
+			text);
 	if (nb_expr_bind(expr, 1, 1, find, state, &error))
 		nb_die(NB_EXIT_USAGE, "'%.300s': %s", text, error.text);
 	if (nb_expr_kind(expr) != NB_EXPR_CONDITION)
@@ -39,7 +44,7 @@ static struct nb_expr *bound(const char *text, struct state_of_system *state)
 void nb_step_stop_check(struct step *s, int every_given)
 {
 	const struct stop *stop = &s->stop;
-	struct state_of_system state;
+	struct state_of_system state = {0};
 	if (every_given && !stop->text)
 		nb_die(NB_EXIT_USAGE, "option '--stop-every' needs '--stop-when'");
 	if (!stop->text)

@@ -58,10 +58,13 @@ void nb_step_systems_load(struct step *s)
 	struct systems *all = &s->systems;
 	nb_step_systems_free(all);
 	all->many = nb_frame_field(s->frame, NB_SYSTEM) != NULL;
-	if (all->many && what_mixes(s))
+	if (all->many && what_mixes(s)) {
 		nb_refuse_systems(s->frame, what_mixes(s), "");
+		refuse_ended(s);
+		all->many = 0; /* one system is as none */
+	}
 	if (all->many && s->opt.integrator->few == NB_FEW_IAS15 &&
-		(!s->opt.until_given || s->opt.steps_given || s->opt.every_given))
+		(!s->opt.until_given || s->opt.steps_given || (s->opt.every_given && s->opt.every > 0)))
 		nb_die(NB_EXIT_FAILED,
 			"the systems of frame %" PRIu64
 			" make steps of their own, so that states are at given times (want --until%s)",
@@ -69,7 +72,7 @@ void nb_step_systems_load(struct step *s)
 			s->opt.steps_given   ? " without -k"
 			: s->opt.every_given ? " and --every-time without --every"
 					     : "");
-	if (s->stop.text && !all->many)
+	if (s->stop.text && !nb_frame_field(s->frame, NB_SYSTEM))
 		nb_die(NB_EXIT_FAILED,
 			"option '--stop-when' ends systems, and frame %" PRIu64
 			" has no column 'system' (want nb-calc 'system = 0' before)",
@@ -157,6 +160,18 @@ void *nb_step_new_column(struct step *s, const char *name, const char *dtype, co
 	if (!column || column->table != NB_PARTICLE || strcmp(column->dtype, dtype) != 0 || column->ncomp != 1)
 		column = nb_require_memory(s->frame, nb_frame_add(s->frame, name, NB_PARTICLE, dtype, 1, unit, 0));
 	return nb_require_memory(s->frame, nb_column_write(column, &nb_space_host, NB_WIRE));
+}
+
+void nb_step_systems_note_time(struct step *s)
+{
+	struct nb_column *time = s->systems.many && !s->opt.integrator->few && !s->stop.text ? column_of(s, time_name)
+											     : NULL;
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	if (!time || strcmp(time->dtype, "<f8") != 0)
+		return;
+	double *when = nb_require_memory(s->frame, nb_column_write(time, &nb_space_host, NB_WIRE));
+	for (size_t i = 0; i < n; i++)
+		when[i] = s->clock.now.time;
 }
 
 void nb_step_systems_mark(struct step *s)
