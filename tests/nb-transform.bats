@@ -128,6 +128,11 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	nb-transform --scale length=4,time=8 --no-history <p.nb >time.nb
 	nb-transform --scale length=4,velocity=0.5 --no-history <p.nb >velocity.nb
 	cmp time.nb velocity.nb
+	# what nb-step says of systems is in the same unit
+	nb-gen orbits --systems 2 'm=1; m=1e-3 a=1' | nb-step --integrator ias15 --megno --until 3 --every 0 nb-force >many.nb
+	nb-transform --scale time=2 many.nb >slow.nb
+	equals "$(mutate show system_time <slow.nb | sort -u)" 6.0
+	close_to "$(mutate show lyapunov <many.nb | head -n 1)" "$(nb-calc 'twice = 2 * lyapunov' slow.nb | mutate show twice | head -n 1)" 1e-12
 }
 
 # bats test_tags=once

@@ -316,6 +316,7 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 	frame->rows[NB_PARTICLE] = rows;
 	frame->number = opt->count;
 	add_own_columns(opt, frame);
+	nb_merge_require_systems(opt);
 	add_columns(opt, frame);
 	if (opt->species)
 		(void)nb_new_column(frame, NB_SPECIES, NULL, 0);
@@ -330,6 +331,7 @@ void nb_merge_bodies(struct merge *opt, struct nb_frame *frame)
 				k, opt->input[k].frame.rows[NB_PARTICLE]);
 	}
 	nb_merge_finish_ids(opt, frame);
+	nb_merge_warn_of_systems(opt, frame);
 	nb_require_valid(frame);
 	(void)nb_tell_stale(frame, before, "putting bodies together");
 }

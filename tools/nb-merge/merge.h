@@ -56,6 +56,13 @@ void nb_merge_offset(struct merge *opt, struct nb_frame *frame, int k);
 /* After the last input: numbers them if that is wanted, and ends the tool if an id is there twice. */
 void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame);
 
+/* ---- systems.c ------------------------------------------------------------------------------------ */
+
+/* Without --systems: inputs of which some alone have systems end the tool. */
+void nb_merge_require_systems(const struct merge *opt);
+/* The same at the end: bodies of two inputs with one number pull each other, which may not be meant; told once. */
+void nb_merge_warn_of_systems(struct merge *opt, struct nb_frame *frame);
+
 /* ---- attributes.c --------------------------------------------------------------------------------- */
 
 void nb_merge_attributes(struct merge *opt, struct nb_frame *frame);

@@ -31,6 +31,16 @@ static void scale_field(struct nb_frame *frame, enum nb_field field, double fact
 		nb_scale_cpu(frame->rows[NB_PARTICLE] * nb_frame_field(frame, field)->ncomp, x, factor);
 }
 
+/* A column of what nb-step says of each system. */
+static void scale_named(struct nb_frame *frame, const char *name, double factor)
+{
+	struct nb_column *column = factor != 1 ? nb_frame_find(frame, name) : NULL;
+	if (!column || column->table != NB_PARTICLE || strcmp(column->dtype, "<f8") != 0)
+		return;
+	double *x = nb_require_memory(frame, nb_column_update(column, &nb_space_host, NB_AS_F64));
+	nb_scale_cpu(column->rows * column->ncomp, x, factor);
+}
+
 static void scale_attribute(struct nb_frame *frame, const char *key, double factor)
 {
 	if (factor == 1 || !nb_frame_attribute(frame, key))
@@ -130,6 +140,9 @@ static void multiply(struct nb_frame *frame, const struct factors *f)
 	if (!nb_is_cosmological(frame)) { /* where it is a scale factor */
 		scale_attribute(frame, "time", f->time);
 		scale_attribute(frame, "time_rest", f->time);
+		scale_attribute(frame, "lyapunov", 1 / f->time);
+		scale_named(frame, "system_time", f->time);
+		scale_named(frame, "lyapunov", 1 / f->time);
 	}
 	scale_attribute(frame, "pending_kick", f->kick);
 	scale_attribute(frame, "etot0", f->mass * f->velocity * f->velocity);
