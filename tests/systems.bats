@@ -42,6 +42,8 @@ deeds() {
 		nb-stats        refuses  nb-stats --epot direct many.nb
 		nb-stats        refuses  nb-stats --epot none --center density many.nb
 		nb-stats        refuses  nb-stats --orbits heaviest many.nb
+		nb-stats        refuses  nb-calc --dtype u8 'half = id % 2' many.nb | nb-stats --each half
+		nb-stats        obeys    nb-calc --dtype u8 'half = 9 - system' many.nb | nb-stats --each half --orbits heaviest
 		nb-step         obeys    nb-step -d 0.1 'nb-force -e 0.1' many.nb
 		nb-step         refuses  nb-step -d 0.1 'nb-force -t 0.5' many.nb
 		nb-transform    obeys    nb-transform --shift 0.5,0,0 --rotate z:30 many.nb
@@ -63,6 +65,16 @@ deeds() {
 			grep -q '^nb-[a-z-]*: .* does not keep the systems of frame 0 apart' err || { echo "$program: $command"; cat err; false; }
 		fi
 	done <table
+}
+
+@test "what refuses a frame of several systems takes one of them, cut out as it says" {
+	while read -r program deed command; do
+		[[ "$deed" = refuses && "$command" != *fmm* ]] || continue # which wants boxes
+		bash -o pipefail -c "${command//many.nb/one.nb}" >out 2>err </dev/null || { echo "$command"; cat err; false; }
+	done < <(nb-select --where 'system == 2' many.nb >one.nb; deeds)
+	nb-force one.nb | nb-step --integrator ias15 --until 0.1 'nb-force | nb-extra gr:c=100' | nb-stats --check
+	nb-step -d 0.01 -k 2 --eta 0.1 --levels 2 'nb-force -t 0.5 -e 0.1' one.nb | nb-stats --check
+	nb-calc 'system = 3' one.nb | nb-groups -l 0.1 | nb-stats --check
 }
 
 # id and force of each body of a stream, in the order of ids.
@@ -111,6 +123,14 @@ forces() { nb-calc 'fx = ax' 'fy = ay' 'fz = az' 'p = pot' | nb-select --where "
 	nb-gen uniform -n 3 | nb-calc 'system = 10 - 5 * (id > 0)' >b.nb
 	nb-merge --systems --ids renumber a.nb b.nb a.nb | mutate show system >numbers
 	equals "$(tr '\n' ' ' <numbers)" '0 0 11 6 6 12 12 '
+	# numbers that stay as they are
+	fails_with 1 "missing in frame 0 of 'a.nb': system (give '--systems'" 'nb-merge --common --ids offset b.nb a.nb'
+	nb-calc 'system = 5' a.nb >c.nb
+	nb-merge --ids offset b.nb c.nb 2>said | mutate show system >numbers
+	equals "$(tr '\n' ' ' <numbers)" '10 5 5 5 5 '
+	equals "$(cat said)" "nb-merge: system 5 has bodies of 'b.nb' and of 'c.nb', which pull each other (give '--systems' to keep them apart)"
+	nb-calc 'system = 6' a.nb | nb-merge --ids offset - b.nb 2>said | nb-stats --check
+	equals "$(cat said)" ''
 	nb-gen uniform -n 1 | nb-calc --dtype u8 'system = 18446744073709551615' >last.nb
 	fails_with 1 "system 18446744073709551615 in frame 0 is too large for '--systems'" 'nb-merge --systems --ids renumber a.nb last.nb'
 }
@@ -120,6 +140,12 @@ forces() { nb-calc 'fx = ax' 'fy = ay' 'fz = az' 'p = pot' | nb-select --where "
 	nb-gen orbits 'm=2; m=0 a=3 e=0.2; m=0 a=5' >three.nb
 	nb-merge --systems --ids offset two.nb three.nb | nb-stats --each system --orbits heaviest --format tsv >orbits
 	equals "$(awk 'NR > 1 { printf "%s %s %.10g; ", $3, $4, $5 }' orbits)" '0 1 2; 1 3 3; 1 4 5; '
+	nb-merge --systems --ids offset two.nb three.nb >both.nb
+	for option in orbits center; do
+		command="nb-stats --each system --$option id:0 both.nb"
+		fails_with 1 "frame 0 has no body with the id 0 of '--$option' among those of system 1" "$command"
+		equals "$(bash -c "$command" 2>/dev/null || true)" ''
+	done
 }
 
 @test "nb-gen --systems makes systems of seeds one after the other, and of expressions" {

@@ -57,7 +57,8 @@ struct nb_tool {
 	unsigned streams;     /* which of NB_READS, NB_WRITES; what else it reads or writes it opens itself, in begin */
 	int obeys_box;	   /* knows that attribute box makes a frame periodic, and refuses itself what it cannot do with
 			      one; 0: such a frame ends it */
-	int obeys_systems; /* the same of column system, which says that a frame holds many systems */
+	int obeys_systems; /* the same of column system, if the frame has bodies of several systems, of a tool with
+			      the function frame */
 	int failed;	   /* exit status of a failure where 1 means something else; 0: NB_EXIT_FAILED */
 
 	/* All get the instance and its structure.  NULL: nothing to do. */

@@ -58,9 +58,20 @@ void nb_free_systems(struct nb_systems *systems)
 	*systems = (struct nb_systems){0};
 }
 
+static int has_several(const struct nb_frame *frame)
+{
+	struct nb_column *column = nb_frame_field(frame, NB_SYSTEM);
+	const size_t n = column ? frame->rows[NB_PARTICLE] : 0;
+	const uint64_t *number = n ? nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_AS_U64)) : NULL;
+	for (size_t i = 1; i < n; i++)
+		if (number[i] != number[0])
+			return 1;
+	return 0;
+}
+
 void nb_refuse_systems(const struct nb_frame *frame, const char *what, const char *want)
 {
-	if (nb_frame_field(frame, NB_SYSTEM))
+	if (has_several(frame))
 		nb_die(NB_EXIT_FAILED,
 			"%s does not keep the systems of frame %" PRIu64
 			" apart (want %s%snb-select --where 'system == 0' before, for one of them)",

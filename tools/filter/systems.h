@@ -16,7 +16,7 @@ struct nb_systems {
 /* To be freed.  A frame without the column has one system, of all bodies. */
 void nb_find_systems(struct nb_frame *frame, struct nb_systems *systems);
 void nb_free_systems(struct nb_systems *systems);
-/* What does not keep systems apart ends the tool where the frame has any.  want: what does, or "". */
+/* What does not keep systems apart ends the tool where the frame has several.  want: what does, or "". */
 void nb_refuse_systems(const struct nb_frame *frame, const char *what, const char *want);
 
 #endif

@@ -34,8 +34,10 @@ int nb_force_has_systems(struct nb_run *run, const struct force *opt, enum metho
 	const char *what = what_else(opt, method);
 	if (!what && run->backend->space->device >= 0 && strcmp(run->common.backend, "auto") != 0)
 		what = "a device";
-	if (what)
+	if (what) {
 		nb_refuse_systems(frame, what, "'-m direct -b cpu' in f64");
+		return 0; /* one system is as none */
+	}
 	if (run->backend->space->device >= 0)
 		nb_choose_backend(run, "cpu");
 	return 1;

@@ -2,6 +2,7 @@
 #include "common/mem.h"
 #include "kernels/order/order.h"
 #include "tools/filter/require.h"
+#include "tools/filter/systems.h"
 #include "tools/nb-stats/stats.h"
 
 #include <inttypes.h>
@@ -55,6 +56,38 @@ static void sort_frame(struct stats *self, struct nb_frame *frame)
 	}
 	nb_require_ok(nb_frame_gather(sorted, NB_PARTICLE, n, perm, &nb_space_host, nb_permute_cpu), frame);
 	sorted->number = frame->number;
+}
+
+/* Before anything is printed: bodies of one value may be of several systems only if nothing takes them as one. */
+static void require_apart(const struct stats *self, struct nb_frame *frame, const char *what)
+{
+	struct nb_column *column = nb_frame_field(frame, NB_SYSTEM);
+	if (!column)
+		return;
+	const uint64_t *number = nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_AS_U64));
+	const uint64_t *value = self->parts.value;
+	const uint32_t *perm = self->parts.perm;
+	for (size_t i = 1; i < frame->rows[NB_PARTICLE]; i++)
+		if (value[i] == value[i - 1] && number[perm[i]] != number[perm[i - 1]])
+			nb_refuse_systems(frame, what, "'--each system'");
+}
+
+/* The same of a body that an option names: those of each value have it. */
+static void require_body(const struct stats *self, const struct nb_frame *sorted, uint64_t id, const char *option)
+{
+	const size_t n = sorted->rows[NB_PARTICLE];
+	const uint64_t *ids = nb_require_ids(sorted, &nb_space_host), *value = self->parts.value;
+	for (size_t i = 0, found = 0; ids && i < n; i++) {
+		found |= ids[i] == id;
+		if (i + 1 < n && value[i + 1] == value[i])
+			continue;
+		if (!found)
+			nb_die(NB_EXIT_FAILED,
+				"frame %" PRIu64 " has no body with the id %" PRIu64
+				" of '--%s' among those of %s %" PRIu64,
+				sorted->number, id, option, self->each, value[i]);
+		found = 0;
+	}
 }
 
 /* To the images that are nearest to a place. */
@@ -169,7 +202,7 @@ void nb_stats_release_each(struct stats *self)
 	self->parts.open = 0;
 }
 
-void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame)
+void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame, const char *mixes)
 {
 	struct nb_frame *const sorted = &self->parts.sorted, *const part = &self->parts.part;
 	const size_t n = frame->rows[NB_PARTICLE];
@@ -179,6 +212,12 @@ void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	nb_frame_init(part);
 	self->parts.open = 1;
 	sort_frame(self, frame);
+	if (mixes)
+		require_apart(self, frame, mixes);
+	if (self->orbits && self->orbit_of.kind == BODY_ID)
+		require_body(self, sorted, self->orbit_of.id, "orbits");
+	if (self->centre.kind == CENTRE_ID)
+		require_body(self, sorted, self->centre.id, "center");
 	const uint64_t *value = self->parts.value;
 	uint32_t *row = self->parts.row = nb_require_memory(frame, nb_alloc(n, sizeof *row));
 	for (size_t i = 0; i < n; i++)

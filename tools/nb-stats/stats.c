@@ -146,20 +146,18 @@ static void begin(struct nb_run *run, void *self)
 		opt->mode->begin(run, opt);
 }
 
-/* What would take bodies of several systems as one. */
-static void require_apart(const struct stats *opt, const struct nb_frame *frame)
+/* What would take bodies of several systems as one, in words; NULL: nothing. */
+static const char *what_mixes(const struct stats *opt, const struct nb_frame *frame)
 {
 	const int measures = opt->mode == modes[MEASURE] && opt->epot != EPOT_NONE;
-	const char *what = opt->mode == modes[ORBITS]		? "option '--orbits'"
-			   : opt->bound				? "option '--bound'"
-			   : opt->centre.kind == CENTRE_DENSITY ? "option '--center density'"
-			   : !measures				? NULL
-			   : opt->epot == EPOT_DIRECT		? "option '--epot direct'"
-			   : opt->eps_given			? "option '--softening'"
-			   : !nb_frame_field(frame, NB_POT)	? "the potential energy of a frame without pot"
-								: NULL;
-	if (what)
-		nb_refuse_systems(frame, what, "'--each system'");
+	return opt->mode == modes[ORBITS]	    ? "option '--orbits'"
+	       : opt->bound			    ? "option '--bound'"
+	       : opt->centre.kind == CENTRE_DENSITY ? "option '--center density'"
+	       : !measures			    ? NULL
+	       : opt->epot == EPOT_DIRECT	    ? "option '--epot direct'"
+	       : opt->eps_given			    ? "option '--softening'"
+	       : !nb_frame_field(frame, NB_POT)	    ? "the potential energy of a frame without pot"
+						    : NULL;
 }
 
 static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *frame)
@@ -168,12 +166,13 @@ static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *fra
 	opt->boxed = !opt->each && (opt->mode == modes[MEASURE] || opt->mode == modes[PROFILE]) && nb_box_of(frame) > 0;
 	if (opt->mode == modes[ORBITS])
 		nb_refuse_box(frame, "option '--orbits'", "");
-	if (!opt->each)
-		require_apart(opt, frame);
+	const char *mixes = what_mixes(opt, frame);
+	if (!opt->each && mixes)
+		nb_refuse_systems(frame, mixes, "'--each system'");
 	if (opt->boxed)
 		nb_stats_open_box(opt, frame);
 	if (opt->each)
-		nb_stats_each(run, opt, frame);
+		nb_stats_each(run, opt, frame, mixes);
 	else
 		opt->mode->frame(run, opt, frame);
 }

@@ -178,8 +178,9 @@ struct nb_centre nb_stats_centre(
 
 /* ---- each.c ---- */
 
-/* The mode's work for each value of the column, instead of the frame. */
-void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame);
+/* The mode's work for each value of the column, instead of the frame.  mixes: what of it would take bodies of several
+ * systems as one, in words; NULL: nothing. */
+void nb_stats_each(struct nb_run *run, struct stats *self, struct nb_frame *frame, const char *mixes);
 /* Frees what nb_stats_each has, also where an error has ended it. */
 void nb_stats_release_each(struct stats *self);
 /* For all bodies of a periodic box: they are at the images that are nearest to the centre, if --center says where that
