@@ -95,7 +95,7 @@ are() {
 		m=1; x=1|orbits: body 1: unknown element 'x' (bodies with positions and velocities come by nb-convert --from csv)
 		m=1; m=1e-3, a=1|orbits: body 1: invalid number 'm=1e-3,' (want blanks between elements, and ';' between bodies)
 		m=1; a=1 7|orbits: body 1: '7' is not an element
-		m=1; a=1x|orbits: body 1: invalid number 'a=1x'
+		m=1; a=1x|orbits: body 1: invalid number 'a=1x' (want a finite number, or '--systems' for an expression)
 		m=1; a=nan|orbits: body 1: invalid number 'a=nan'
 		m=1; =3|orbits: body 1: '=3' is not an element
 	END

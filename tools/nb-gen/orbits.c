@@ -93,7 +93,8 @@ static void take(struct orbits *to, size_t body, int many, unsigned *given, cons
 	else if (!is_number)
 		nb_die(NB_EXIT_USAGE, "orbits: body %zu: invalid number '%.*s' (want %s)", body, (int)length, at,
 			memchr(at, ',', length) ? "blanks between elements, and ';' between bodies"
-						: "a finite number");
+			: k == ABOUT		? "the number of a body"
+						: "a finite number, or '--systems' for an expression");
 	if (*given & 1u << k)
 		nb_die(NB_EXIT_USAGE, "orbits: body %zu: '%s' is given twice", body, keys[k].name);
 	*given |= 1u << k;
