@@ -4,6 +4,7 @@
 #include "common/nearest.h"
 #include "common/parse.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,8 @@ static void list_keys(const char *keys, char *text, size_t size)
 
 static int take_number(const struct nb_term_language *l, struct nb_term *term, int key, struct word value, char *why)
 {
-	static const char *const want[] = {"a number", "a number >= 0", "a number > 0", "a number >= 0 and < 3"};
+	static const char *const want[] = {
+		"a number", "a number >= 0", "a number > 0", "a number >= 0 and < 3", "a whole number below 2^53"};
 	const int positive = term->kind == l->positive_kind && key == l->positive_key;
 	const enum nb_term_sign sign = positive ? NB_TERM_POSITIVE : l->key[key].sign;
 	char text[64];
@@ -100,7 +102,8 @@ static int take_number(const struct nb_term_language *l, struct nb_term *term, i
 		text[value.length] = '\0';
 		good = nb_parse_f64(text, &x) == NB_PARSE_OK &&
 		       (sign == NB_TERM_ANY || x > 0 || (sign != NB_TERM_POSITIVE && x == 0)) &&
-		       (sign != NB_TERM_SLOPE || x < 3);
+		       (sign != NB_TERM_SLOPE || x < 3) &&
+		       (sign != NB_TERM_ID || (x == floor(x) && x < 9007199254740992));
 	}
 	if (!good)
 		return FAIL("%s %s: invalid %s '%.*s' (want %s)", l->noun, l->kind[term->kind].name, l->key[key].name,
@@ -199,7 +202,7 @@ int nb_terms_parse(const struct nb_term_language *language, const char *text, st
 	const char *at = text;
 	for (*n = 0;; at++) {
 		if (*n == NB_TERMS_MOST)
-			return FAIL("more than %d %ss (put two programs in a row)", NB_TERMS_MOST, language->noun);
+			return FAIL("more than %d %ss in a text", NB_TERMS_MOST, language->noun);
 		const int status = parse_one(language, &at, &term[*n], why);
 		if (status)
 			return status;

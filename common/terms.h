@@ -9,7 +9,13 @@
 
 NB_C_BEGIN
 
-enum nb_term_sign { NB_TERM_ANY, NB_TERM_NOT_NEGATIVE, NB_TERM_POSITIVE, NB_TERM_SLOPE /* 0 or more and below 3 */ };
+enum nb_term_sign {
+	NB_TERM_ANY,
+	NB_TERM_NOT_NEGATIVE,
+	NB_TERM_POSITIVE,
+	NB_TERM_SLOPE, /* 0 or more and below 3 */
+	NB_TERM_ID     /* whole, from 0 to below 2^53 */
+};
 struct nb_term_key {
 	const char *name;
 	enum nb_term_sign sign;

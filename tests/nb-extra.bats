@@ -55,6 +55,16 @@ G='nb-force --potential | nb-extra "gr-potential c=50; oblate j2=1e-3 r=0.3"'
 	agree_within a.nb leap.nb 3e-4
 }
 
+@test "an equator in the plane keeps it, a body inside a centre gets one warning, and forces made anew have no text" {
+	nb-gen uniform -n 3 --dim 2 | nb-force | nb-extra 'oblate j2=1 r=1e-3 inc=180' | nb-stats --check
+	run --separate-stderr nb-step -d 0.01 -k 3 'nb-force | nb-extra "oblate j2=1e-3 r=0.9"' planets.nb
+	[ "$status" -eq 0 ]
+	[[ $stderr == "nb-extra: body 1 is inside the radius r=0.9 of force oblate in frame 0, "* ]]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	nb-force planets.nb | nb-extra gr:c=50 | nb-field --alone point:m=1 | nb-stats --attributes >text
+	run ! grep -E '^(extra|field_varies)' text
+}
+
 @test "what it does not know is refused" {
 	fails_with 2 "force gr: key 'c' is missing" 'nb-extra gr planets.nb'
 	fails_with 2 "unknown force 'grr' (did you mean 'gr'?" "nb-extra 'grr c=1' planets.nb"
@@ -75,5 +85,19 @@ G='nb-force --potential | nb-extra "gr-potential c=50; oblate j2=1e-3 r=0.3"'
 	done
 	fails_with 1 "the force is not that of all bodies" \
 		"nb-step --integrator ias15 -k 2 'nb-force | nb-extra gr:c=10 | nb-calc \"@extra = \\\"gr:c=20\\\"\"' planets.nb"
+	fails_with 1 'force tides: the centre, body 2, has no mass in frame 0' \
+		"nb-gen orbits 'm=1; m=1e-3 a=1; a=3 m=0' | nb-force | nb-extra 'tides k2=1 r=0.1 body=2'"
+	fails_with 1 'force damp: on=0 is the centre itself in frame 0' "nb-force planets.nb | nb-extra 'damp on=0 tau_a=1'"
+	fails_with 2 'force damp: no time (want tau_a, tau_e or tau_i)' 'nb-extra damp:on=1 planets.nb'
+	fails_with 2 'force damp: tau_a is 0' 'nb-extra damp:on=1,tau_a=0 planets.nb'
+	fails_with 2 "invalid body '1e30' (want a whole number below 2^53)" 'nb-extra gr:c=1,body=1e30 planets.nb'
+	fails_with 2 "key 'c' is missing (want quotes: 'gr c=1')" 'nb-extra gr c=1 planets.nb'
+	run ! nb-step --integrator hermite -d 0.1 'nb-force | nb-extra gr:c=1' planets.nb
+	[[ $output == *'(nb-extra adds none to jerks: want --integrator ias15 or chin)'* ]]
+	nine=$(printf ';gr:c=100%.0s' 1 2 3 4 5 6 7 8 9)
+	fails_with 1 "attribute 'extra' has more than 16 forces in a text in step 0, and '--integrator ias15'" \
+		"nb-step --integrator ias15 -d 0.1 'nb-force | nb-extra \"${nine#;}\" | nb-extra \"${nine#;}\"' planets.nb"
+	fails_with 1 "takes none of these (want --integrator ias15)" \
+		"nb-step --integrator trace -d 0.1 'nb-force | nb-extra damp:on=1,tau_a=1e3' planets.nb"
 	[ "$(nb-extra help | grep -c '^  [a-z]')" -eq "$(grep -c '^NB_EXTRA(' "$NB_TOP/kernels/small/extra.def")" ]
 }

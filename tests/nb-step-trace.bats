@@ -68,5 +68,7 @@ off() {
 	fails_with 1 'forces are softened' "$s -d 0.1 'nb-force -e 0.1' close.nb"
 	fails_with 1 "needs G > 0, a first body with a mass" "nb-calc 'mass = id' close.nb | $s -d 0.1 nb-force"
 	printf 'id,mass,x,y,z,vx,vy,vz\n0,1,0,0,0,0,0,0\n1,1e-3,1,0,0,0,0,0\n' | nb-convert --from csv >fall.nb
+	fails_with 1 '-d is far longer than orbits in step 1, after the time 0' \
+		"nb-gen orbits 'm=1; a=1' | nb-step --integrator trace -d 1e6 -k 1 --every 0 nb-force"
 	fails_with 1 'bodies collide, or leave the range of numbers, in step' "$s -d 0.1 --every 0 nb-force fall.nb"
 }

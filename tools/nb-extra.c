@@ -20,6 +20,7 @@ struct extra {
 	struct nb_systems systems;
 	double *own; /* of the bodies of one, NUMBERS each; */
 	uint64_t *id;
+	int warned;
 };
 
 static void list_forces(void)
@@ -46,6 +47,8 @@ static void check(struct nb_run *run, void *self)
 	if (status && access(text, R_OK) == 0)
 		nb_die(NB_EXIT_USAGE, "operand '%s' is no force (want such as 'gr-potential c=173.14' before files)",
 			text);
+	if (status && run->from.n > 0 && strchr(run->from.path[0], '='))
+		nb_die(NB_EXIT_USAGE, "%s (want quotes: '%s %s')", why, text, run->from.path[0]);
 	if (status)
 		nb_die(NB_EXIT_USAGE, "%s", why);
 	extra->text = nb_require_memory(NULL, nb_terms_squeeze(text));
@@ -74,10 +77,23 @@ static void require_plane(const struct extra *extra, const struct nb_frame *fram
 static void find_bodies(
 	struct extra *extra, const struct nb_frame *frame, size_t n, const double *mass, const uint64_t *id)
 {
-	uint64_t missing;
-	if (n > 0 && nb_extra_find(&extra->forces, n, mass, id, &missing))
-		nb_die(NB_EXIT_FAILED, "%sframe %" PRIu64 " has no body with the id %" PRIu64,
-			nb_frame_field(frame, NB_SYSTEM) ? "a system of " : "", frame->number, missing);
+	char why[NB_TERM_WHY];
+	if (n > 0 && nb_extra_find(&extra->forces, n, mass, id, why))
+		nb_die(NB_EXIT_FAILED, "%s in %sframe %" PRIu64, why,
+			nb_frame_field(frame, NB_SYSTEM) ? "a system of " : "", frame->number);
+}
+
+static void warn_inside(struct extra *extra, const struct nb_frame *frame, size_t n, const double *pos)
+{
+	int k;
+	size_t row;
+	if (extra->warned || !nb_extra_is_inside(&extra->forces, n, pos, &k, &row))
+		return;
+	extra->warned = 1;
+	nb_warn("body %" PRIu64 " is inside the radius r=%g of force %s in frame %" PRIu64
+		", where its formula means nothing (further bodies are not reported)",
+		extra->id[row], extra->forces.term[k].value[NB_EXTRA_KEY_R],
+		nb_extra_info[extra->forces.term[k].kind].name, frame->number);
 }
 
 static double *update(const struct nb_frame *frame, enum nb_field field)
@@ -141,6 +157,7 @@ static void add_to_systems(struct extra *extra, struct nb_frame *frame, int movi
 			extra->id[i] = id ? id[r] : r;
 		}
 		find_bodies(extra, frame, n, m, extra->id);
+		warn_inside(extra, frame, n, x);
 		nb_extra_add(&extra->forces, n, gm, x, vel ? v : NULL, a, pot ? p : NULL);
 		for (size_t i = 0; i < n; i++) {
 			memcpy(acc + 3 * (size_t)row[i], a + 3 * i, 3 * sizeof *a);
@@ -169,8 +186,9 @@ static void add_forces(struct nb_run *run, void *self, struct nb_frame *frame)
 			frame->number);
 	if (nb_frame_field(frame, NB_JERK))
 		nb_die(NB_EXIT_FAILED,
-			"frame %" PRIu64
-			" has field 'jerk', to which nb-extra cannot add (want nb-force without --jerk)",
+			"frame %" PRIu64 " has field 'jerk', to which nb-extra cannot add (want nb-force without "
+			"--jerk, and in nb-step ias15 or chin "
+			"in place of hermite or taylor)",
 			frame->number);
 	nb_find_systems(frame, &extra->systems);
 	add_to_systems(extra, frame, moving);

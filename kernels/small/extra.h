@@ -46,10 +46,12 @@ struct nb_extra {
 NB_MUST_CHECK int nb_extra_parse(const char *text, struct nb_extra *e, char why[NB_TERM_WHY]);
 /* Whether a force depends on velocities, and so has no potential. */
 int nb_extra_needs_velocities(const struct nb_extra *e);
-/* Finds the rows of the bodies in n > 0 of them; id NULL: the ids are the rows.  NB_EINVAL: there is none with the id
- * *missing. */
+/* Finds the rows of the bodies in n > 0 of them; id NULL: the ids are the rows.  NB_EINVAL and a phrase in why: there
+ * is none with an id, a centre has no mass, or would damp itself. */
 NB_MUST_CHECK int nb_extra_find(
-	struct nb_extra *e, size_t n, const double *mass, const uint64_t *id, uint64_t *missing);
+	struct nb_extra *e, size_t n, const double *mass, const uint64_t *id, char why[NB_TERM_WHY]);
+/* Whether a body is inside the radius of a centre, where its forces mean nothing: the first force, and the row. */
+int nb_extra_is_inside(const struct nb_extra *e, size_t n, const double *pos, int *term, size_t *row);
 /* Adds to accelerations, n x 3, and to potentials, n or NULL, in which a pair has its energy in equal parts.
  *   gm        G m, n
  *   pos, vel  n x 3; vel may be NULL where nobody needs velocities

@@ -1,7 +1,9 @@
 /* extra_cpu.c - forces between a body and others, beside gravity. */
 #include "kernels/small/small.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 const struct nb_term_kind nb_extra_info[NB_NEXTRA] = {
 #define NB_EXTRA(id, name, keys, formula) {name, keys, formula},
@@ -17,6 +19,39 @@ static const struct nb_term_key key_info[NB_NEXTRA_KEY] = {
 
 _Static_assert((int)NB_NEXTRA_KEY <= (int)NB_TERM_KEYS_MOST, "keys");
 
+#define FAIL(...) (snprintf(why, NB_TERM_WHY, __VA_ARGS__), NB_EINVAL)
+
+/* Of degrees; multiples of 90 are exact, so that an axis may lie in a plane, or be normal to it. */
+static double sine(double angle)
+{
+	const double turn = fmod(angle, 360);
+	if (fmod(turn, 180) == 0)
+		return 0;
+	if (fmod(turn, 90) == 0)
+		return turn == 90 || turn == -270 ? 1 : -1;
+	return sin(turn * (3.14159265358979323846 / 180));
+}
+
+static double cosine(double angle)
+{
+	return sine(fmod(angle, 360) + 90);
+}
+
+/* What would do nothing. */
+static int require_effect(const struct nb_term *t, char *why)
+{
+	static const int times[] = {NB_EXTRA_KEY_TAU_A, NB_EXTRA_KEY_TAU_E, NB_EXTRA_KEY_TAU_I};
+	unsigned given = 0;
+	if (t->kind != NB_EXTRA_DAMP)
+		return NB_OK;
+	for (size_t j = 0; j < sizeof times / sizeof *times; j++) {
+		given |= t->given & 1u << times[j];
+		if (t->given >> times[j] & 1 && t->value[times[j]] == 0)
+			return FAIL("force damp: %s is 0 (want a time, negative to grow)", key_info[times[j]].name);
+	}
+	return given ? NB_OK : FAIL("force damp: no time (want tau_a, tau_e or tau_i)");
+}
+
 int nb_extra_parse(const char *text, struct nb_extra *e, char why[NB_TERM_WHY])
 {
 	static const struct nb_term_language language = {.noun = "force",
@@ -26,14 +61,13 @@ int nb_extra_parse(const char *text, struct nb_extra *e, char why[NB_TERM_WHY])
 		.key = key_info,
 		.common = "body?",
 		.positive_kind = -1};
-	static const double radians = 3.14159265358979323846 / 180;
-	const int status = nb_terms_parse(&language, text, e->term, &e->n, why);
+	int status = nb_terms_parse(&language, text, e->term, &e->n, why);
 	for (int k = 0; k < e->n && !status; k++) {
-		const double inc = e->term[k].value[NB_EXTRA_KEY_INC] * radians;
-		const double node = e->term[k].value[NB_EXTRA_KEY_NODE] * radians;
-		e->axis[k][0] = sin(node) * sin(inc);
-		e->axis[k][1] = -cos(node) * sin(inc);
-		e->axis[k][2] = cos(inc);
+		const double inc = e->term[k].value[NB_EXTRA_KEY_INC], node = e->term[k].value[NB_EXTRA_KEY_NODE];
+		e->axis[k][0] = sine(node) * sine(inc);
+		e->axis[k][1] = -cosine(node) * sine(inc);
+		e->axis[k][2] = cosine(inc);
+		status = require_effect(&e->term[k], why);
 	}
 	return status;
 }
@@ -59,7 +93,7 @@ static size_t row_of(double id, size_t n, const uint64_t *ids)
 	return row;
 }
 
-int nb_extra_find(struct nb_extra *e, size_t n, const double *mass, const uint64_t *id, uint64_t *missing)
+int nb_extra_find(struct nb_extra *e, size_t n, const double *mass, const uint64_t *id, char why[NB_TERM_WHY])
 {
 	size_t heaviest = 0; /* of several the one with the lowest id: the order may be any */
 	for (size_t i = 1; i < n; i++)
@@ -67,16 +101,38 @@ int nb_extra_find(struct nb_extra *e, size_t n, const double *mass, const uint64
 			heaviest = i;
 	for (int k = 0; k < e->n; k++) {
 		const struct nb_term *t = &e->term[k];
+		const char *name = nb_extra_info[t->kind].name;
 		const int keys[2] = {NB_EXTRA_KEY_BODY, NB_EXTRA_KEY_ON};
 		size_t *const rows[2] = {&e->from[k], &e->on[k]};
 		for (int j = 0; j < 2; j++) {
 			*rows[j] = t->given >> keys[j] & 1 ? row_of(t->value[keys[j]], n, id) : heaviest;
-			*missing = (uint64_t)t->value[keys[j]];
 			if (*rows[j] == n)
-				return NB_EINVAL;
+				return FAIL("force %s: no body with the id %.0f", name, t->value[keys[j]]);
 		}
+		const size_t from = e->from[k];
+		if (!(mass[from] > 0)) /* others would be pulled without a reaction */
+			return FAIL("force %s: the centre, body %" PRIu64 ", has no mass", name, id ? id[from] : from);
+		if (t->kind == NB_EXTRA_DAMP && e->on[k] == from)
+			return FAIL("force damp: on=%.0f is the centre itself", t->value[NB_EXTRA_KEY_ON]);
 	}
 	return NB_OK;
+}
+
+int nb_extra_is_inside(const struct nb_extra *e, size_t n, const double *pos, int *term, size_t *row)
+{
+	for (int k = 0; k < e->n; k++) {
+		const double R = e->term[k].value[NB_EXTRA_KEY_R], *from = &pos[3 * e->from[k]]; /* 0 without key r */
+		for (size_t i = 0; i < n; i++) {
+			double r2 = 0;
+			for (size_t d = 0; d < 3; d++)
+				r2 += (pos[3 * i + d] - from[d]) * (pos[3 * i + d] - from[d]);
+			*term = k;
+			*row = i;
+			if (i != e->from[k] && r2 < R * R)
+				return 1;
+		}
+	}
+	return 0;
 }
 
 static double product(const double *a, const double *b)
@@ -194,7 +250,7 @@ void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const do
 			if (b.r2 == 0)
 				continue;
 			const double energy = accelerate(kind, &b, a);
-			/* the rest of the momentum is carried away by light, or by gas */
+			/* the rest of the momentum is carried away by light, or by gas; G may be 0 */
 			const double share = kind == NB_EXTRA_DAMP || b.from == 0 ? 0 : gm[i] / b.from;
 			for (size_t d = 0; d < 3; d++) {
 				acc[3 * i + d] += a[d];

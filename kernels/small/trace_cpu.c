@@ -13,6 +13,9 @@ static const double ORBIT = 1;
 /* Accuracy of the steps of order 15 (ias15.h); shorter ones, as a fraction of all, do not move the time. */
 static const double ETA = 0.175, STEP_LEAST = 1e-15;
 
+/* Steps of order 15 in one step, at most: those of a thousand orbits, which take about a second. */
+enum { STEPS_MOST = 1 << 16 };
+
 /* Who is followed together in a step: bit j of near[i] for planets i and j; star: all. */
 struct meeting {
 	uint32_t near[NB_SMALL_MOST];
@@ -212,8 +215,10 @@ static int follow(size_t n, const double *gm, double star, const struct nb_extra
 	run.extra = extra;
 	if (nb_ias15_load(&run, x, v, ETA, fabs(h), h < 0 ? -1 : 1))
 		return NB_EUNSUPPORTED;
-	while (fabs(run.elapsed) < fabs(h))
-		if (nb_ias15_step(&run) || !(fabs(run.last) > STEP_LEAST * fabs(h)))
+	for (int made = 0; fabs(run.elapsed) < fabs(h); made++)
+		if (made == STEPS_MOST)
+			return NB_ELIMIT;
+		else if (nb_ias15_step(&run) || !(fabs(run.last) > STEP_LEAST * fabs(h)))
 			return NB_EUNSUPPORTED;
 	nb_ias15_at(&run, run.last - ((run.elapsed - h) + run.rest), x, v);
 	return NB_OK;

@@ -213,6 +213,8 @@ static void note(const struct field *self, struct nb_frame *frame)
 		nb_set_attribute(frame, "field_varies", "1");
 	else
 		nb_frame_drop_attribute(frame, "field_varies");
+	if (self->alone) /* nothing is left of these */
+		nb_frame_drop_attribute(frame, "extra");
 	nb_drop_run_attributes(frame);
 }
 

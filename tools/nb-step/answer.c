@@ -56,9 +56,12 @@ static void require_columns(struct step *s)
 		if (!nb_frame_find(s->frame, sent->name[i]))
 			missing = sent->name[i];
 	if (missing) {
-		const char *hint = strcmp(missing, "jerk") == 0 ? " (want nb-force --jerk, or nb-field --alone --jerk)"
-				   : is_cut_off(s)		? " (is the whole pipeline quoted?)"
-								: "";
+		const int jerk = strcmp(missing, "jerk") == 0;
+		const char *hint = jerk && nb_frame_attribute(s->frame, "extra")
+					   ? " (nb-extra adds none to jerks: want --integrator ias15 or chin)"
+				   : jerk	   ? " (want nb-force --jerk, or nb-field --alone --jerk)"
+				   : is_cut_off(s) ? " (is the whole pipeline quoted?)"
+						   : "";
 		snprintf(what, sizeof what, "returned no field '%s'%s", missing, hint);
 		nb_step_fail_force(s, what);
 	}

@@ -33,7 +33,6 @@ static void read_extra(struct step *s)
 	const char *text = nb_frame_attribute(s->frame, "extra");
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	char why[NB_TERM_WHY];
-	uint64_t missing;
 	memset(&s->extra, 0, sizeof s->extra);
 	if (!text || n == 0)
 		return;
@@ -42,11 +41,21 @@ static void read_extra(struct step *s)
 			"has them on one alone (want nb-force alone, or leapfrog without --stop-when)");
 	if (nb_extra_parse(text, &s->extra, why) ||
 		nb_extra_find(&s->extra, n, nb_step_read(s, NB_MASS, &nb_space_host),
-			nb_frame_field(s->frame, NB_ID) ? nb_require_ids(s->frame, &nb_space_host) : NULL, &missing))
-		refuse(s, "attribute 'extra' is not that of nb-extra", "wants to know the force");
-	if (nb_extra_needs_velocities(&s->extra) && s->opt.integrator->few != NB_FEW_IAS15)
-		refuse(s, "a force of nb-extra depends on velocities",
-			"takes none of these (want --integrator ias15, or gr-potential in place of gr)");
+			nb_frame_field(s->frame, NB_ID) ? nb_require_ids(s->frame, &nb_space_host) : NULL, why)) {
+		char what[NB_TERM_WHY + 24];
+		snprintf(what, sizeof what, "attribute 'extra' has %s", why);
+		refuse(s, what, "wants to know the force");
+	}
+	if (!nb_extra_needs_velocities(&s->extra) || s->opt.integrator->few == NB_FEW_IAS15)
+		return;
+	struct nb_extra other = s->extra;
+	for (int k = 0; k < other.n; k++)
+		if (other.term[k].kind == NB_EXTRA_GR)
+			other.term[k].kind = NB_EXTRA_GR_POTENTIAL;
+	refuse(s, "a force of nb-extra depends on velocities",
+		nb_extra_needs_velocities(&other)
+			? "takes none of these (want --integrator ias15)"
+			: "takes none of these (want --integrator ias15, or gr-potential in place of gr)");
 }
 
 /* Whether acc of system k is sum G m d / (d^2 + eps^2)^(3/2) over its other bodies, and what nb-extra adds. */

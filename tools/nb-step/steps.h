@@ -179,6 +179,7 @@ void nb_step_megno_mark(struct step *s);
 struct trace_of {
 	struct nb_trace run;
 	uint64_t made; /* steps on the way to this state */
+	int status;    /* of the next one */
 };
 
 void nb_step_trace_begin(struct step *s);

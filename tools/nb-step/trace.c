@@ -32,13 +32,13 @@ void nb_step_trace_begin(struct step *s)
  * the run ends.  step: in the run. */
 static void lose(struct step *s, size_t k, uint64_t step, double since)
 {
+	const int slow = s->trace[k].status == NB_ELIMIT;
+	const char *why = slow ? "-d is far longer than orbits" : "bodies collide, or leave the range of numbers,";
 	nb_step_progress_clear(&s->progress);
 	if (!s->systems.many)
-		nb_die(NB_EXIT_FAILED,
-			"bodies collide, or leave the range of numbers, in step %" PRIu64
-			", after the time %g (want an earlier end)",
-			step, since);
-	nb_step_system_stop(s, k, NB_LOST, since, "bodies collide, or leave the range of numbers,");
+		nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", after the time %g (want %s)", why, step, since,
+			slow ? "a shorter one, or --integrator ias15" : "an earlier end");
+	nb_step_system_stop(s, k, NB_LOST, since, why);
 }
 
 uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
@@ -61,7 +61,7 @@ uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
 				if (nb_step_stops(s, k, now.time, x, v))
 					break;
 			}
-			if (nb_trace_step(&of->run, list[of->made]))
+			if ((of->status = nb_trace_step(&of->run, list[of->made])))
 				break;
 			now = nb_step_later(now, list[of->made]);
 		}

@@ -12,12 +12,11 @@ static struct nb_extra extra_of(const char *text, size_t n, const double *mass)
 {
 	struct nb_extra e;
 	char why[NB_TERM_WHY] = "";
-	uint64_t missing;
 	const int status = nb_extra_parse(text, &e, why);
 	if (status)
 		printf("%s: %s\n", text, why);
 	CHECK(status == NB_OK);
-	CHECK(nb_extra_find(&e, n, mass, NULL, &missing) == NB_OK);
+	CHECK(nb_extra_find(&e, n, mass, NULL, why) == NB_OK);
 	return e;
 }
 
@@ -264,21 +263,41 @@ static void test_integrators(void)
 	CHECK(error[0] < 1e-3 && error[0] / error[1] > 3.5 && error[0] / error[1] < 4.5);
 }
 
+/* At multiples of 90 degrees without the error of a sine of pi. */
+static void test_axes(void)
+{
+	static const struct {
+		const char *text;
+		double axis[3];
+	} of[] = {{"oblate j2=1 r=1 inc=180", {0, 0, -1}}, {"oblate j2=1 r=1 inc=-360", {0, 0, 1}},
+		{"oblate j2=1 r=1 inc=90 node=180", {0, 1, 0}}, {"oblate j2=1 r=1 inc=270 node=-90", {1, 0, 0}}};
+	for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+		const struct nb_extra e = extra_of(of[k].text, MOST, mass3);
+		for (int d = 0; d < 3; d++)
+			CHECK(e.axis[0][d] == of[k].axis[d]);
+	}
+}
+
 static void test_texts(void)
 {
-	static const char *const bad[] = {
-		"", "gr", "gr c=0", "gr c=1 r=2", "oblate r=1", "wind c=1", "gr c=1; ", "damp"};
+	static const char *const bad[] = {"", "gr", "gr c=0", "gr c=1 r=2", "oblate r=1", "wind c=1", "gr c=1; ",
+		"damp", "damp on=1", "damp on=1 tau_a=1 tau_e=0", "damp on=0.5 tau_a=1",
+		"gr c=1 body=9007199254740992"};
 	const uint64_t id[2] = {7, 9};
+	const double massless[2] = {1, 0};
 	struct nb_extra e;
 	char why[NB_TERM_WHY];
-	uint64_t missing;
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
 		CHECK(nb_extra_parse(bad[k], &e, why) == NB_EINVAL);
-	CHECK(nb_extra_parse("gr c=1 body=8; damp:on=9", &e, why) == NB_OK);
-	CHECK(nb_extra_find(&e, 2, mass3, id, &missing) == NB_EINVAL && missing == 8);
-	CHECK(nb_extra_parse("gr c=1 body=9; damp:on=9", &e, why) == NB_OK);
-	CHECK(nb_extra_find(&e, 2, mass3, id, &missing) == NB_OK);
+	CHECK(nb_extra_parse("gr c=1 body=8; damp:on=9,tau_a=1", &e, why) == NB_OK);
+	CHECK(nb_extra_find(&e, 2, mass3, id, why) == NB_EINVAL && strstr(why, "id 8"));
+	CHECK(nb_extra_parse("gr c=1 body=9; damp:on=9,tau_a=1", &e, why) == NB_OK);
+	CHECK(nb_extra_find(&e, 2, mass3, id, why) == NB_OK);
 	CHECK(e.from[0] == 1 && e.from[1] == 0 && e.on[1] == 1);
+	CHECK(nb_extra_parse("damp on=7 tau_a=1", &e, why) == NB_OK);
+	CHECK(nb_extra_find(&e, 2, mass3, id, why) == NB_EINVAL && strstr(why, "centre itself"));
+	CHECK(nb_extra_parse("tides k2=1 r=1 body=9", &e, why) == NB_OK);
+	CHECK(nb_extra_find(&e, 2, massless, id, why) == NB_EINVAL && strstr(why, "body 9, has no mass"));
 }
 
 int main(void)
@@ -288,6 +307,7 @@ int main(void)
 	test_momentum();
 	test_integrators();
 	test_relativity();
+	test_axes();
 	test_texts();
 	return unit_end();
 }
