@@ -38,6 +38,7 @@ tables() {
 		common/decimal.c MAX_POWER - larger powers are taken in another way
 		common/terms.h NB_TERMS_MOST unit/field/field.c NB_TERMS_MOST
 		common/terms.h NB_TERM_KEYS_MOST - tables of keys are compared with it as they are compiled
+		formats/exchange/csv/ahead.c MOST - lines beyond it are read next
 		formats/exchange/bytes.h NB_BYTES_MOST - a buffer that is filled again
 		formats/exchange/gadget-hdf5/files.c MOST_KEPT convert-hdf5.bats more files than are open at once
 		formats/exchange/gadget-hdf5/gadget-hdf5.c MOST_FILES - a range of a number in a file
@@ -83,13 +84,11 @@ tables() {
 		kernels/picture/picture_internal.h NB_MAX_LEVEL - follows from the largest picture
 		kernels/ranks/ranks_mpi.c MOST - pieces of a message
 		kernels/ranks/ranks_mpi.c MOST_STARTED - waits for one before the next
-		kernels/small/ias15_cpu.c MOST - of the length of a step to that of the one before
-		kernels/small/ias15_cpu.c ROUNDS_MOST - the step is repeated, or taken as it is
-		kernels/small/ias15_cpu.c TRIALS_MOST - more halvings than a double has
-		kernels/small/kepler_cpu.c MOST - more halvings than a double has
-		kernels/small/kepler_cpu.c MOST_HALVED - beyond it the range of a double ends
+		kernels/small/ias15_body.h ROUNDS_MOST - the step is repeated, or taken as it is
+		kernels/small/kepler_body.h MOST - more halvings than a double has
+		kernels/small/kepler_body.h MOST_HALVED - beyond it the range of a double ends
 		kernels/small/small.h NB_SMALL_MOST unit/small/small.c NB_SMALL_MOST
-		kernels/small/small_cpu.c MOST - a bound of lengths
+		kernels/small/trace_cpu.c STEPS_MOST nb-step-trace.bats -d is far longer than orbits
 		kernels/small/variation_cpu.c ROUNDS_MOST - the last changes are rounding by then
 		kernels/small/whfast.h NB_WHFAST_MOST unit/small/whfast.c NB_WHFAST_MOST
 		kernels/small/whfast_cpu.c STAGES_MOST - of the corrector of the highest order
