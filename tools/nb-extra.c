@@ -187,8 +187,7 @@ static void add_forces(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (nb_frame_field(frame, NB_JERK))
 		nb_die(NB_EXIT_FAILED,
 			"frame %" PRIu64 " has field 'jerk', to which nb-extra cannot add (want nb-force without "
-			"--jerk, and in nb-step ias15 or chin "
-			"in place of hermite or taylor)",
+			"--jerk; in nb-step ias15, or chin for forces without v)",
 			frame->number);
 	nb_find_systems(frame, &extra->systems);
 	add_to_systems(extra, frame, moving);

@@ -58,7 +58,8 @@ static void require_columns(struct step *s)
 	if (missing) {
 		const int jerk = strcmp(missing, "jerk") == 0;
 		const char *hint = jerk && nb_frame_attribute(s->frame, "extra")
-					   ? " (nb-extra adds none to jerks: want --integrator ias15 or chin)"
+					   ? " (nb-extra adds none to jerks: want --integrator ias15, or chin for "
+					     "forces without v)"
 				   : jerk	   ? " (want nb-force --jerk, or nb-field --alone --jerk)"
 				   : is_cut_off(s) ? " (is the whole pipeline quoted?)"
 						   : "";
