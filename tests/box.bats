@@ -67,18 +67,7 @@ deeds() {
 }
 
 @test "each program obeys the box of a frame, or refuses it in one line" {
-	deeds >table
-	equals "$(awk '{ print $1 }' table | sort -u)" "$(printf '%s\n' "${NB_TOOLS[@]}" | sort -u)"
-	while read -r program deed command; do
-		code=0
-		bash -o pipefail -c "$command" >out 2>err </dev/null || code=$?
-		if [ "$deed" = obeys ]; then
-			[ "$code" -eq 0 ] || { echo "$program: $command"; cat err; false; }
-		else
-			[ "$code" -ne 0 ] || { echo "$program does not refuse: $command"; false; }
-			grep -q "^nb-[a-z-]*: .* box" err || { echo "$program: $command"; cat err; false; }
-		fi
-	done <table
+	deeds | each_does_as_said '^nb-[a-z-]*: .* box'
 }
 
 @test "a box that is no edge is refused, and 0 is an open system" {

@@ -14,6 +14,7 @@
 #   wait_until COMMAND...                   until it succeeds; fails after a time that only what hangs needs
 #   in_one_of 5 COMMAND...                  it succeeds in one of 5 runs, ever farther apart: what other work of the machine may
 #                                           spoil, and a defect spoils each time
+#   deeds | each_does_as_said PATTERN       each program obeys or refuses, as a row "PROGRAM obeys|refuses COMMAND" says
 #   without_waiting FILE                    its lines, except those that tell of 10 seconds of silence
 #   last_state FILE                         positions and velocities in its last frame, a body a line
 #   agree_within FILE FILE LIMIT            their last states differ by no more than that in any number
@@ -163,6 +164,23 @@ in_one_of() {
 		sleep "$(((i - 1) / 10)).$(((i - 1) % 10))" # longer each time: what spoils it may last for seconds
 	done
 	"${@:2}"
+}
+
+# A table of what each program does with a command: "obeys", or "refuses" with a message of the pattern.
+each_does_as_said() {
+	local program deed command code
+	cat >table
+	equals "$(awk '{ print $1 }' table | sort -u)" "$(printf '%s\n' "${NB_TOOLS[@]}" | sort -u)" || return 1
+	while read -r program deed command; do
+		code=0
+		bash -o pipefail -c "$command" >out 2>err </dev/null || code=$?
+		if [ "$deed" = obeys ]; then
+			[ "$code" -eq 0 ] || { echo "$program: $command"; cat err; return 1; }
+		else
+			[ "$code" -ne 0 ] || { echo "$program does not refuse: $command"; return 1; }
+			grep -q "$1" err || { echo "$program: $command"; cat err; return 1; }
+		fi
+	done <table
 }
 
 without_waiting() { grep -vE '^nb-step: waiting for [0-9]+ seconds in step ' "$1" || :; }
