@@ -17,15 +17,6 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 
 needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folder of larger files)"; }
 
-# python3 with the module $1
-python_with() {
-	local p
-	for p in python3 /usr/bin/python3 ${NB_PYTHON:-}; do
-		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
-	done
-	return 1
-}
-
 # ---- recognition ----
 
 @test "--from auto recognises each format by its first bytes, from files and pipes, and -v tells which" {
@@ -675,44 +666,4 @@ masses() { nb-convert -q --no-comments --to csv | cut -d, -f4 | tr '\n' ' '; }
 	at_most 0.03 "$(compare p.nb median <f.nb)"
 	from gadget "$DATA/formats/snap_002" 2>said >s.nb
 	[ "$(nb-stats --format tsv <s.nb | stat_of n)" = 800 ]
-}
-
-# bats test_tags=once
-@test "yt reads what is exported" {
-	python=$(python_with yt) || skip 'no yt (python3-yt)'
-	make_snapshot g n='(20,300,50,0,30,0)'
-	from gadget g >g.nb
-	for to in gadget gadget2; do
-		nb-convert -q --to $to -o $to.dat <g.nb
-		nb-convert -q --to npy -o g.npy <g.nb
-		"$python" "$NB_TOP/tests/gadget-read.py" yt $to.dat g.npy 0.25
-	done
-	nb-gen plummer -n 1000 >p.nb
-	nb-convert -q --to gadget -o p.dat <p.nb
-	nb-convert -q --to npy -o p.npy <p.nb
-	"$python" "$NB_TOP/tests/gadget-read.py" yt p.dat p.npy 0
-}
-
-@test "pynbody reads what is exported" {
-	python=$(python_with pynbody) || skip 'no pynbody (NB_PYTHON names a python that has it)'
-	make_snapshot g n='(20,300,50,0,30,0)'
-	from gadget g >g.nb
-	nb-convert -q --to npy -o g.npy <g.nb
-	nb-convert -q --to gadget -o g1.dat <g.nb
-	nb-convert -q --to gadget2 -o g2.dat <g.nb
-	nb-convert -q --to gadget --files 3 -o g3 <g.nb
-	for file in g1.dat g2.dat g3; do
-		"$python" "$NB_TOP/tests/gadget-read.py" pynbody $file g.npy 0.25
-	done
-}
-
-@test "splash reads what is exported" {
-	command -v splash >/dev/null || skip 'no splash'
-	nb-gen merger -n 500 | nb-convert -q --to gadget -o p.dat
-	from gadget p.dat >p.nb
-	splash -gadget to ascii p.dat </dev/null >/dev/null 2>&1
-	grep -v '^ *#' p.dat.ascii | awk '{ print $1 + 0, $2 + 0, $3 + 0, $4 + 0, $5 + 0, $6 + 0, $7 + 0 }' >got
-	csv <p.nb | tail -n +2 | awk -F , '{ print $1 + 0, $2 + 0, $3 + 0, $5 + 0, $6 + 0, $7 + 0, $4 + 0 }' >want
-	[ "$(wc -l <want)" -eq 500 ]
-	diff got want
 }

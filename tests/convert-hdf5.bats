@@ -375,32 +375,6 @@ h5() {
 	close_to 1.98840987e43 "$(h5 k.hdf5 'f["Units"].attrs["UnitMass_in_g"]')" 1e35
 }
 
-# bats test_tags=once
-@test "yt reads what goes out: masses, places, velocities, ids, time" {
-	needs_h5py
-	"$PYTHON_H5" -W ignore -c 'import yt' 2>/dev/null || skip 'no yt (python3-yt)'
-	nb-gen plummer -n 300 | nb-step -d 0.125 -k 2 nb-force | nb-select --frames 2 >p.nb
-	nb-convert --to gadget-hdf5 -o p.hdf5 <p.nb
-	"$PYTHON_H5" -W ignore - <<-'END' >yt.txt
-		import yt, numpy as np
-		yt.set_log_level(50)
-		d = yt.load("p.hdf5", bounding_box=[[-50, 50]] * 3)
-		a = d.all_data()
-		n = np.argsort(a["PartType1", "ParticleIDs"])
-		print(repr(float(d.current_time.to("code_time"))))
-		for field in "Masses", "Coordinates", "Velocities":
-		    for row in np.atleast_2d(np.array(a["PartType1", field])[n].T).T:
-		        print(*[repr(float(x)) for x in row])
-	END
-	equals "$(head -n 1 yt.txt)" 0.25
-	{
-		mutate show mass <p.nb
-		mutate show pos <p.nb
-		mutate show vel <p.nb
-	} >want
-	tail -n +2 yt.txt | diff -q - want
-}
-
 @test "a part: columns, types, every third body" {
 	needs_hdf5 h5py
 	make_hdf5 swift s.hdf5

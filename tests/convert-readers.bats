@@ -12,99 +12,101 @@ setup_file() {
 	nb-gen merger -n 301 -s 5 | nb-transform --from-units 1kpc,1e10Msun --units kpc,1e10Msun,km/s |
 		nb-calc 'species = id % 3 == 0 ? 1 : id % 3 == 1 ? 2 : 4' 'mass *= 1 + 0.5*random()' 'eps = 0.1*species' \
 			'id = 1000000 + 7*id' '@time = 0.25' | mutate attribute types gadget >types.nb
-	# TIPSY has no disk
-	nb-calc 'species = species == 2 ? 1 : species' <types.nb >kinds.nb
+	# TIPSY has no disk, and gas
+	nb-calc 'species = species == 2 ? 0 : species' <types.nb >kinds.nb
+	nb-gen plummer -n 301 >plain.nb
 }
 
 setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 }
 
-# the first Python that has a module; $2 is what else it must have
-python_with() {
-	local p
-	for p in python3 /usr/bin/python3 ${NB_PYTHON:-}; do
-		"$p" -W ignore -c "import numpy, $1; ${2:-}" 2>/dev/null && echo "$p" && return
-	done
-	return 1
-}
-
-# finds READER FORMAT FRAME COLUMNS: the reader opens FRAME in FORMAT, and these are what is compared
+# finds READER 'FORMAT FRAME COLUMN ...' ...: one process of the reader opens each FRAME.nb in its FORMAT, and these columns
+# are what is compared
 finds() {
-	nb-convert -q --to "$2" -o "$3.$2" <"$3.nb"
-	run --separate-stderr "$python" -W ignore "$NB_TOP/tests/read-back.py" "$1" "$3.$2" "$3.nb"
+	local reader=$1 job format frame files=() want=()
+	shift
+	for job; do
+		read -r format frame columns <<<"$job"
+		nb-convert -q --to "$format" -o "$frame.$format" <"$frame.nb"
+		files+=("$frame.$format" "$frame.nb")
+		want+=("$columns")
+	done
+	run --separate-stderr "$python" -W ignore "$NB_TOP/tests/read-back.py" "$reader" "${files[@]}"
 	echo "$output $stderr"
 	[ "$status" -eq 0 ]
-	[[ $output == "$1 "*" 301 $4" ]]
+	equals "$(sed "s/^$reader [^ ]* 301 //" <<<"$output")" "$(printf '%s\n' "${want[@]}")"
 }
 
 # bats test_tags=once
 @test "NumPy finds npy and npz" {
 	python=$(numpy_python)
-	finds numpy npy types 'id species mass pos vel eps'
-	finds numpy npz types 'id species mass pos vel eps time G'
+	finds numpy 'npy types id species mass pos vel eps' \
+		'npz types id species mass pos vel eps time G'
 }
 
 # bats test_tags=once
 @test "h5py finds gadget-hdf5 and vtkhdf" {
 	python=$(python_with h5py) || skip 'no Python with h5py (python3-h5py)'
-	finds h5py gadget-hdf5 types 'id species mass pos vel eps time G'
-	finds h5py vtkhdf types 'id species mass pos vel eps'
+	finds h5py 'gadget-hdf5 types id species mass pos vel eps time G' \
+		'vtkhdf types id species mass pos vel eps'
 }
 
 # bats test_tags=once
 @test "yt finds gadget, gadget2, gadget-hdf5 and tipsy" {
 	python=$(python_with yt) || skip 'no Python with yt (python3-yt)'
-	finds yt gadget types 'id species mass pos vel time'
-	finds yt gadget2 types 'id species mass pos vel time'
-	finds yt gadget-hdf5 types 'id species mass pos vel time'
-	finds yt tipsy kinds 'species mass pos vel time'
+	finds yt 'gadget types id species mass pos vel time' \
+		'gadget2 types id species mass pos vel time' \
+		'gadget-hdf5 types id species mass pos vel time' \
+		'gadget plain id mass pos vel time' \
+		'tipsy kinds species mass pos vel time' \
+		'tipsy-native kinds species mass pos vel time'
 }
 
 # bats test_tags=once
 @test "pynbody finds gadget, gadget2, gadget-hdf5 and tipsy" {
 	python=$(python_with pynbody) || skip 'no Python with pynbody (NB_PYTHON may name one)'
-	finds pynbody gadget types 'id mass pos vel time'
-	finds pynbody gadget2 types 'id mass pos vel time'
-	finds pynbody gadget-hdf5 types 'id mass pos vel'
-	finds pynbody tipsy kinds 'id mass pos vel eps time'
+	finds pynbody 'gadget types id mass pos vel time' \
+		'gadget2 types id mass pos vel time' \
+		'gadget-hdf5 types id mass pos vel' \
+		'tipsy kinds id mass pos vel eps time'
 }
 
 # bats test_tags=once
 @test "astropy finds csv" {
 	python=$(python_with astropy) || skip 'no Python with astropy (python3-astropy)'
-	finds astropy csv types 'id species mass pos vel eps time G'
+	finds astropy 'csv types id species mass pos vel eps time G'
 }
 
 # bats test_tags=once
 @test "splash finds csv, gadget and gadget2" {
 	command -v splash >/dev/null || skip 'no splash'
 	python=$(numpy_python)
-	finds splash csv types 'id species mass pos vel eps'
-	finds splash gadget types 'mass pos vel time'
-	finds splash gadget2 types 'mass pos vel time'
+	finds splash 'csv types id species mass pos vel eps' \
+		'gadget types mass pos vel time' \
+		'gadget2 types mass pos vel time'
 }
 
 # bats test_tags=once
 @test "VTK finds vtp" {
 	python=$(python_with vtkmodules.vtkIOXML) || skip 'no Python with VTK (python3-vtk9)'
-	finds vtk vtp types 'id species mass pos vel eps time G'
+	finds vtk 'vtp types id species mass pos vel eps time G'
 }
 
 # bats test_tags=once
 @test "VTK finds vtkhdf" {
 	python=$(python_with vtkmodules.vtkIOHDF 'from vtkmodules.vtkCommonCore import vtkVersion as v
 assert v().GetVTKMajorVersion() * 100 + v().GetVTKMinorVersion() >= 903') || skip 'no VTK of version 9.3 or later (NB_PYTHON may name a Python that has it)'
-	finds vtk vtkhdf types 'id species mass pos vel eps'
+	finds vtk 'vtkhdf types id species mass pos vel eps'
 }
 
 # bats test_tags=once
 @test "unsio, a library of NEMO, finds nemo, nemo-split, gadget and gadget2" {
 	python=$(python_with unsio.input) || skip 'no Python with unsio (NB_PYTHON may name one)'
-	finds unsio nemo types 'id mass pos vel eps time'
-	finds unsio nemo-split types 'id mass pos vel eps time'
-	finds unsio gadget types 'id mass pos vel time'
-	finds unsio gadget2 types 'id mass pos vel time'
+	finds unsio 'nemo types id mass pos vel eps time' \
+		'nemo-split types id mass pos vel eps time' \
+		'gadget types id mass pos vel time' \
+		'gadget2 types id mass pos vel time'
 }
 
 # ---- round trips ----

@@ -14,15 +14,6 @@ setup() {
 	[ "${NB_CONFIG:-}" != san ] || small=:
 }
 
-# A Python that has a module.
-python_with() {
-	local p
-	for p in python3 /usr/bin/python3; do
-		"$p" -c "import $1" 2>/dev/null && echo "$p" && return
-	done
-	return 1
-}
-
 # three bodies, one of each kind of TIPSY, with all that its records have
 kinds() {
 	cat >kinds.csv <<-'END'
@@ -333,44 +324,6 @@ make_tipsy() {
 	from tipsy f.tipsy >back.nb
 	[ "$(nb-stats --attributes <back.nb | grep dim)" = dim=2 ]
 	diff <(show pos flat.nb) <(show pos back.nb)
-}
-
-# bats test_tags=once
-@test "yt reads what is written as TIPSY" {
-	yt=$(python_with yt) || skip 'no yt'
-	nb-gen plummer -n 100 >p.nb
-	kinds
-	for f in p kinds; do
-		for format in tipsy tipsy-native; do
-			nb-convert --to "$format" -o "$f.$format" <"$f.nb"
-			nb-convert -q --no-comments --to csv -o "$f.csv" <"$f.nb"
-			NB_CSV=$f.csv NB_FILE=$f.$format "$yt" - <<-'END'
-				import os, csv, numpy as np, yt
-				yt.set_log_level(50)
-				rows = list(csv.DictReader(open(os.environ["NB_CSV"])))
-				ds = yt.load(os.environ["NB_FILE"])
-				ad = ds.all_data()
-				of = {"0": "Gas", "4": "Stars"}
-				time = 0.5 if "species" in rows[0] else 0.0
-				assert float(ds.current_time.v) == time, ds.current_time
-				n = 0
-				for kind in "Gas", "DarkMatter", "Stars":
-				    mine = [r for r in rows if of.get(r.get("species"), "DarkMatter") == kind]
-				    if not mine:
-				        continue
-				    n += len(mine)
-				    want = lambda *names: np.array([[float(r[k]) for k in names] for r in mine]).squeeze()
-				    got = lambda name: np.array(ad[kind, name].v).squeeze()
-				    order = np.argsort(want("x")) if len(mine) > 1 else [0]
-				    here = np.argsort(got("Coordinates")[:, 0]) if len(mine) > 1 else [0]
-				    pick = lambda a, o: a[o] if len(mine) > 1 else a
-				    for name, columns in ("Mass", ("mass",)), ("Coordinates", "xyz"), ("Velocities", ("vx", "vy", "vz")):
-				        a, b = pick(got(name), here), pick(want(*columns), order)
-				        assert a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0), (kind, name)
-				assert n == len(rows)
-			END
-		done
-	done
 }
 
 @test "TIPSY files in NB_DATA go through and back to the byte" {

@@ -20,7 +20,8 @@
 #   agree_within FILE FILE LIMIT            their last states differ by no more than that in any number
 #   ends_well FILE                          1 if the stream does not end with an end marker
 #   bytes_read COMMAND                      how many bytes it and what it runs read; its output goes to out
-#   python_with_h5py                        the first Python that has it, or nothing
+#   python_with MODULE [MORE]               the first Python that has it, and for which the statements MORE hold
+#   python_with_h5py                        that with h5py, NB_PYTHON first, or nothing
 #   "${NB_TOOLS[@]}"                        the names of all programs
 #   integrators                             those of nb-step that take any force pipeline
 #   one_force                               those that make a step with one force, so without a force pipeline, too
@@ -206,14 +207,17 @@ nothing_stays() {
 	return 1
 }
 
-# A Python that has NumPy.
-numpy_python() {
-	for p in python3 /usr/bin/python3; do
-		"$p" -c 'import numpy' 2>/dev/null && echo "$p" && return
+# The first Python that has a module, and what else is true of it; nothing is imported that MORE does not import.
+python_with() {
+	local p
+	for p in python3 /usr/bin/python3 ${NB_PYTHON:-}; do
+		"$p" -W ignore -c "from importlib.util import find_spec; assert find_spec('${1%%.*}') and find_spec('$1'); ${2:-}" 2>/dev/null &&
+			echo "$p" && return
 	done
-	echo 'no python3 with numpy' >&2
+	echo "no python3 with $1" >&2
 	return 1
 }
+numpy_python() { python_with numpy; }
 
 # NB_PYTHON may be one with newer readers.
 python_with_h5py() {

@@ -816,14 +816,6 @@ assert rows[1][9] == "a b;c|d\te,\"f\"" and float(rows[1][5]) == -1e-300 and len
 	foreign "a particle stream (it needs no '--from')"
 }
 
-numpy_python() {
-	for p in python3 /usr/bin/python3; do
-		"$p" -c 'import numpy' 2>/dev/null && echo "$p" && return
-	done
-	echo 'no python3 with numpy' >&2
-	return 1
-}
-
 # as numpy.load reads it, without NumPy: the type of a record, and the records
 show_npy() {
 	python3 - "$1" <<-'END'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""read-back.py READER FILE STREAM: what another program finds in FILE is what is in the first frame of STREAM.
+"""read-back.py READER FILE STREAM [FILE STREAM ...]: what another program finds in FILE is what is in the first frame of STREAM.
 
-It prints the reader, its version, the number of bodies, and what was compared."""
+It prints the reader, its version, the number of bodies, and what was compared, a line for each FILE."""
 import os
 import re
 import subprocess
@@ -18,7 +18,7 @@ KINDS = {0: 'Gas', 1: 'Halo', 2: 'Disk', 3: 'Bulge', 4: 'Stars', 5: 'Bndry'}
 def yt(path):
     import yt
     yt.set_log_level(50)
-    snapshot = yt.load(path, bounding_box=[[-1000, 1000]] * 3) if not path.endswith('tipsy') else yt.load(path)
+    snapshot = yt.load(path, bounding_box=[[-1000, 1000]] * 3) if 'tipsy' not in path else yt.load(path)
     data = snapshot.all_data()
     got = {'time': float(snapshot.current_time.to('code_time'))}
     names = {'GadgetDataset': KINDS, 'GadgetHDF5Dataset': {k: 'PartType%d' % k for k in range(6)},
@@ -151,26 +151,30 @@ def stream(path):
     return {**got, 'time': float(got['time']), 'G': float(got['G'])}
 
 
-reader, path, want = sys.argv[1:]
-version, got = globals()[reader](path)
-want = stream(want)
-single = any(path.endswith('.' + s) for s in ('gadget', 'gadget2', 'tipsy'))
-key = 'id' if 'id' in got else None
-mine = np.argsort(got['id']) if key else np.lexsort(got['pos'].T)
-ours = np.argsort(want['id']) if key else np.lexsort(want['pos'].T)
-seen = []
-for name in 'id', 'species', 'mass', 'pos', 'vel', 'eps', 'time', 'G':
-    if name not in got:
-        continue
-    here, there = np.asarray(got[name]), np.asarray(want[name])
-    if here.ndim:
-        here, there = here[mine], there[ours]
-    assert here.shape == there.shape, (name, here.shape, there.shape)
-    # what is in the header of a binary snapshot has all digits, what is in its blocks those of f32
-    same = (here == there) | (single and here.astype('f4') == there.astype('f4'))
-    if reader == 'splash' and not single:  # it reads so many characters of a number
-        same = np.isclose(here, there, rtol=1e-9, atol=1e-11)
-    assert np.all(same), (name, here[:3] if here.ndim else here, there[:3] if there.ndim else there)
-    seen.append(name)
-assert len(want['pos']) == len(got['pos'])
-print(reader, version, len(want['pos']), *seen)
+def compare(reader, path, want):
+    version, got = globals()[reader](path)
+    want = stream(want)
+    single = any(path.endswith('.' + s) for s in ('gadget', 'gadget2', 'tipsy', 'tipsy-native'))
+    key = 'id' if 'id' in got else None
+    mine = np.argsort(got['id']) if key else np.lexsort(got['pos'].T)
+    ours = np.argsort(want['id']) if key else np.lexsort(want['pos'].T)
+    seen = []
+    for name in 'id', 'species', 'mass', 'pos', 'vel', 'eps', 'time', 'G':
+        if name not in got or name not in want:
+            continue
+        here, there = np.asarray(got[name]), np.asarray(want[name])
+        if here.ndim:
+            here, there = here[mine], there[ours]
+        assert here.shape == there.shape, (name, here.shape, there.shape)
+        # what is in the header of a binary snapshot has all digits, what is in its blocks those of f32
+        same = (here == there) | (single and here.astype('f4') == there.astype('f4'))
+        if reader == 'splash' and not single:  # it reads so many characters of a number
+            same = np.isclose(here, there, rtol=1e-9, atol=1e-11)
+        assert np.all(same), (name, here[:3] if here.ndim else here, there[:3] if there.ndim else there)
+        seen.append(name)
+    assert len(want['pos']) == len(got['pos'])
+    return version, len(want['pos']), *seen
+
+
+for path, want in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
+    print(sys.argv[1], *compare(sys.argv[1], path, want))
