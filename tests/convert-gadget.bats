@@ -302,6 +302,35 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	nb-calc '@box = 0' a.nb | nb-convert -q --to gadget | from gadget 2>/dev/null | nb-diff --fields vel --absolute 1e-6 a.nb -
 }
 
+@test "a cosmological frame has the units of PKDGRAV in a TIPSY file, and comes back with --omega0" {
+	# of matter alone, where a displacement of 0.01 of the box grows with the rate H0 a^-1.5
+	printf 'mass,x,y,z,vx,vy,vz,eps\n1,25.5,0,49,100,0,0,0.1\n3,0.25,25,12.5,-8,0,0,0\n' | nb-convert --from csv |
+		nb-calc '@box = 50; @omega0 = 1; @time = 0.25; @H0 = 100; @G = 3 * 100^2 * 50^3 / (8 * pi * 4)' >a.nb
+	nb-convert -o a.tipsy a.nb 2>said
+	equals "$(cat said)" "nb-convert: a TIPSY file of an expanding universe has a box of edge 1, G = 1 and H0 = sqrt(8 pi / 3), and says nothing of omega0=1 (give '--omega0' when it is read back)"
+	from tipsy a.tipsy >plain.nb
+	nb-calc 'mass /= 4; pos = pos / 50 - 0.5; vx = (id == 0 ? 0.01 : -0.0008) * sqrt(8 * pi / 3) * 8; eps *= 1.4 / 50' '@box = 0' a.nb |
+		nb-diff --fields pos,vel,mass,eps --tolerance 2e-7 plain.nb -
+	from tipsy --omega0 1 a.tipsy >b.nb
+	equals "$(nb-stats --attributes <b.nb | grep '^box\|^omega\|^redshift\|^time\|^G' | sort | tr '\n' ' ')" 'G=1 box=1 omega0=1 redshift=3 time=0.25 '
+	nb-calc 'mass /= 4; pos /= 50; eps /= 50; vel *= sqrt(8 * pi / 3) / 5000' '@box = 1' a.nb | nb-diff --fields pos,vel,mass,eps --tolerance 2e-7 b.nb -
+	nb-step --cosmology -d 0.01 -k 1 nb-force b.nb 2>said >/dev/null
+	equals "$(cat said)" ''
+	# H0 follows from the masses
+	nb-calc '@H0 = 0' a.nb | nb-convert -q --to tipsy | cmp - a.tipsy
+	nb-calc '@w0 = -0.9; @softening = 0.5' --no-history a.nb | nb-select --fields pos,vel,mass | nb-convert --to tipsy 2>said >c.tipsy
+	grep -qx 'nb-convert: a TIPSY file cannot represent attribute w0=-0.9, of the expansion' said
+	equals "$(from tipsy c.tipsy | mutate show eps | sort -u)" 0.014000000432133675 # 0.5 * 1.4 / 50 in f4
+	fails_with 2 "option '--omega0' needs '--from'" 'nb-convert --omega0 1 a.nb -o x.csv'
+	fails_with 2 "option '--omega0' needs '--from tipsy' (other" "nb-convert --to csv a.nb | nb-convert --from csv --omega0 1"
+	fails_with 1 "a.tipsy: the time in the header, at byte 0, is no scale factor > 0" \
+		"nb-calc '@time = 0; @redshift = 0; @box = 0' a.nb | nb-convert -qo a.tipsy && nb-convert --from tipsy --omega0 1 a.tipsy"
+	fails_with 1 "a.tipsy: body 1 is not in a box of edge 1 around 0" \
+		"nb-calc '@box = 0; @redshift = 3' 'pos = id * 2' a.nb | nb-convert -qo a.tipsy && nb-convert --from tipsy --omega0 1 a.tipsy"
+	fails_with 1 'H0=0, or else the masses, and G=' "nb-calc '@H0 = 0' 'mass = 0' a.nb | nb-convert -q --to tipsy"
+	fails_with 1 'do not agree on the scale factor' "nb-calc '@redshift = 4' a.nb | nb-convert -q --to tipsy"
+}
+
 @test "bodies stand in the order of types, and the attributes of the header come back" {
 	printf '# types=gadget\n# time=0.5\n# G=43007.1\n# redshift=3\n# box_size=7\n# omega0=0.3\n# omega_lambda=0.7\n# hubble_param=0.6\n# flag_sfr=1\n# lpt_scalingfactor=0.5\nid,mass,x,y,z,vx,vy,vz,species\n10,1,1,2,3,4,5,6,4\n11,2,1,2,3,4,5,6,1\n12,3,1,2,3,4,5,6,4\n13,2,1,2,3,4,5,6,0\n' |
 		from csv >a.nb

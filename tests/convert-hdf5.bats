@@ -95,6 +95,21 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	close_to 43.009175 "$(attribute s.nb G)" 1e-5
 }
 
+@test "SWIFT: a cosmological run has its scale factor and universe in a group, and peculiar velocities" {
+	needs_hdf5 h5py
+	make_hdf5 swift-universe s.hdf5
+	from gadget-hdf5 s.hdf5 >s.nb 2>warnings
+	equals "$(cat warnings)" 'nb-convert: s.hdf5 is cosmological: positions are comoving, at a scale factor of 0.5, and velocities are peculiar; its massive neutrinos are left out'
+	has_vectors vel 0.5 s.nb 10 11 12 13 14 40 41 42
+	equals "$(attributes s.nb | grep '^box\|^omega\|^redshift\|^time\|^w\|^hubble' | sort | tr '\n' ' ')" \
+		'box=8 omega0=0.25 omega_lambda=0.74 omega_r=0.01 redshift=1 time=0.5 w0=-0.9 wa=0.1 '
+	equals "$(show pos s.nb | cut -d ' ' -f 1-3)" '2.0 2.25 6.0' # 10, 10.25, -10
+	equals "$(show eps s.nb)" '0.625 0.6875 0.75 0.8125 0.875 2.5 2.5625 2.625 '
+	# the masses are those of H0, which is in units of velocity over length
+	nb-step --cosmology -d 0.1 -k 1 nb-force s.nb 2>warnings >/dev/null
+	equals "$(cat warnings)" ''
+}
+
 # bats test_tags=once
 @test "velocities of a cosmological snapshot are those of GADGET in the file, or what a dataset says, and peculiar in the frame" {
 	needs_hdf5 h5py

@@ -62,14 +62,19 @@ with h5py.File(name, "w") as f:
             p[f"SofteningComovingClass{c}"] = p[f"SofteningMaxPhysClass{c}"] = 0.5 * (c + 1)
         bodies(f, 1, masses=False)
         bodies(f, 4, masses=False, id_type="u8")
-    elif flavour == "swift":
+    elif flavour in ("swift", "swift-universe"):
         header(f, np.array(counts + [0], "i8"), [0] * 7, NumPart_Total_HighWord=np.zeros(7, "u4"), Code=np.bytes_("SWIFT"), Dimension=np.int32(3))
         f["Header"].attrs["Time"] = np.array([0.5])
         f["Header"].attrs["BoxSize"] = np.array([8.0, 8.0, 8.0])
         f["Header"].attrs["Redshift"] = np.array([1.0])
         u = f.create_group("Units").attrs
         u["Unit length in cgs (U_L)"], u["Unit mass in cgs (U_M)"], u["Unit time in cgs (U_t)"] = [np.array([x]) for x in (3.08567758e24, 1.98841e43, 3.08567758e19)]
-        f.create_group("Cosmology").attrs["Cosmological run"] = np.array([1], "i4")
+        c = f.create_group("Cosmology").attrs
+        c["Cosmological run"] = np.array([1], "i4")
+        if flavour == "swift-universe":  # G of these units is 43.00918, and the matter 22.875 in 8^3
+            for key, x in (("Scale-factor", 0.5), ("Redshift", 1), ("Omega_m", 0.25), ("Omega_lambda", 0.74), ("Omega_r", 0.01), ("Omega_nu_0", 0.01), ("w_0", -0.9), ("w_a", 0.1), ("h", 0.7), ("H0 [internal units]", np.sqrt(8 * np.pi * 43.00918 * 22.875 / 512 / 3 / 0.25))):
+                c[key] = np.array([x], "f8")
+            f["Header"].attrs["Time"] = np.array([0.0078])
         f.create_group("Policy")
         for t in (1, 4):
             g = bodies(f, t, "f8", "i8", chunks=True, compression="gzip", shuffle=True, fletcher32=True)

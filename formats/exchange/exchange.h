@@ -40,6 +40,7 @@ enum nb_format_trait {
 	NB_UNCHECKED = 8192,	    /* numbers of bodies that are wanted are looked at when they have been chosen */
 	NB_HOLDS_SOFTENING = 1024,  /* attribute softening, which NB_LOSES_KICK would lose too, */
 	NB_HOLDS_UNIVERSE = 16384,  /* and the box of a cosmological frame, with omega0 and omega_lambda */
+	NB_OWN_UNIVERSE = 32768,    /* units of a cosmological frame are its own, and omega0 is not in the file */
 	NB_TABLE = 256 /* text with named columns, which spreadsheets read: columns, safe, plain; if it is not plain,
 			  it loses no attribute and no frame */
 };
@@ -124,6 +125,8 @@ struct nb_import {
 	struct nb_subset subset;
 	enum nb_selected selected; /* set by the format with a frame */
 	int usual_units;     /* set by the format: G and units of the frame are not from the file, but what is usual */
+	double omega0;	     /* > 0: what is read is of an expanding universe with this attribute; of formats with
+				NB_OWN_UNIVERSE, set before the first frame */
 	int safe;	     /* the text was written with safe: see nb_export */
 	const char *columns; /* names of the columns of a text without header, as "mass,x,y"; NULL: the text has one */
 	char separator;	     /* of the cells of a text, ' ': any white space; 0: what divides its header line */

@@ -39,6 +39,8 @@ static const struct nb_option options[] = {
 		.help = "keep acc, pot and the like where bodies are left out"},
 	{0, "no-comments", NB_FLAG(struct convert, plain),
 		.help = "csv: no lines with attributes and types before the header"},
+	{0, "omega0", NB_POSITIVE(struct convert, omega0), .max = 100, .arg = "X", .fallback = "no expansion",
+		.help = "tipsy: FILE is of PKDGRAV or ChaNGa, in an expanding universe of this density of matter"},
 	{0, "one-file", NB_FLAG(struct convert, subset.one_file),
 		.help = "read FILE alone, although it is one of several files of a snapshot"},
 	{0, "rows", NB_TEXT(struct convert, rows), .arg = "FIRST:LAST:STEP", .fallback = "all",
@@ -102,6 +104,12 @@ static void begin_import(struct nb_run *run, struct convert *opt)
 		nb_die(NB_EXIT_FAILED, "%s", opt->in.error);
 	if (opt->subset.one_file && !(opt->in.format->traits & NB_JOINS_FILES))
 		nb_die(NB_EXIT_USAGE, "option '--one-file' needs '--from gadget' or '--from gadget-hdf5'");
+	if (opt->omega0 > 0 && !(opt->in.format->traits & NB_OWN_UNIVERSE))
+		nb_die(NB_EXIT_USAGE,
+			"option '--omega0' needs '--from tipsy' (other formats say it themselves, or want nb-calc "
+			"'@omega0 = %g')",
+			opt->omega0);
+	opt->in.omega0 = opt->omega0;
 	if (!opt->reads)
 		nb_verbose("%s is %s: --from %s", opt->in.name, opt->in.format->about, opt->in.format->name);
 }

@@ -10,7 +10,7 @@ struct convert {
 	const struct nb_format *reads;	/* NULL: the one that recognises the file, if imports */
 	const struct nb_format *writes; /* NULL: a stream */
 	int imports;			/* what is read is no stream */
-	double G;
+	double G, omega0;
 	const char *chosen_text; /* --frame */
 	uint64_t chosen;	 /* what it says ... */
 	int last;		 /* ... or that it is the last */

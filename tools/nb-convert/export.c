@@ -31,7 +31,13 @@ static void warn_of_space(const struct nb_format *format, const struct nb_frame 
 		const char *key;
 		double usual;
 	} rest[] = {{"omega_r", 0}, {"w0", -1}, {"wa", 0}};
-	const int held = nb_is_cosmological(frame) && (format->traits & NB_HOLDS_UNIVERSE);
+	const int universe = nb_is_cosmological(frame), own = universe && (format->traits & NB_OWN_UNIVERSE),
+		  held = universe && (format->traits & (NB_HOLDS_UNIVERSE | NB_OWN_UNIVERSE));
+	if (own)
+		nb_warn("%s of an expanding universe has a box of edge 1, G = 1 and H0 = sqrt(8 pi / 3), and says "
+			"nothing "
+			"of omega0=%s (give '--omega0' when it is read back)",
+			format->about, nb_frame_attribute(frame, "omega0"));
 	if (nb_box_of(frame) > 0 && !held)
 		nb_warn("%s cannot represent attribute box=%s, of a periodic box", format->about,
 			nb_frame_attribute(frame, "box"));
@@ -52,7 +58,7 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 	if ((traits & NB_LOSES_G) && G != format->G)
 		nb_warn("%s cannot represent attribute G=%s%s", format->about, nb_frame_attribute(frame, "G"),
 			format->open ? " (give '--G' when it is read back)" : "");
-	if ((traits & NB_FIXED_G) && G != format->G)
+	if ((traits & NB_FIXED_G) && G != format->G && !((traits & NB_OWN_UNIVERSE) && nb_is_cosmological(frame)))
 		nb_warn("attribute G is %.17g, but readers of %s assume %g", G, format->about, format->G);
 	if ((traits & NB_LOSES_KICK) && kick)
 		nb_warn("%s cannot represent attribute pending_kick=%s: the velocities lag behind the positions",

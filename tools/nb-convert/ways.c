@@ -43,6 +43,7 @@ static const char *part_option(const struct convert *opt)
 	return opt->fields	      ? "fields"
 	       : opt->keep_derived    ? "keep-derived"
 	       : opt->subset.one_file ? "one-file"
+	       : opt->omega0 > 0      ? "omega0"
 	       : opt->rows	      ? "rows"
 	       : opt->species	      ? "species"
 	       : opt->sphere	      ? "sphere"

@@ -203,6 +203,27 @@ static int take_parameters(struct nb_gadget_hdf5_reader *reader, struct nb_frame
 	return status;
 }
 
+/* SWIFT has the universe in a group of its own, and its times are no scale factors. */
+static int take_cosmology(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame)
+{
+	static const struct {
+		const char *key, *path;
+		double usual;
+	} known[] = {{"time", "Cosmology@Scale-factor", NAN}, {"redshift", "Cosmology@Redshift", 0},
+		{"omega0", "Cosmology@Omega_m", 0}, {"omega_lambda", "Cosmology@Omega_lambda", 0},
+		{"omega_r", "Cosmology@Omega_r", 0}, {"w0", "Cosmology@w_0", -1}, {"wa", "Cosmology@w_a", 0},
+		{"H0", "Cosmology@H0 [internal units]", 0}};
+	double scale;
+	int status = NB_OK;
+	if (!is_swift(&reader->file) || !is_cosmological(&reader->file, &scale) ||
+		!nb_h5_find(&reader->file, "Cosmology@Scale-factor"))
+		return NB_OK;
+	for (size_t k = 0; !status && k < sizeof known / sizeof *known; k++)
+		status = set_number(
+			frame, known[k].key, nb_h5_number(&reader->file, known[k].path, 0, NAN), known[k].usual);
+	return status;
+}
+
 /* v = u a^x: where a dataset says so, as those of SWIFT, EAGLE, AREPO and GADGET-4 do, else that of GADGET. */
 static double velocity_exponent(const struct nb_h5_reader *file)
 {
@@ -223,15 +244,18 @@ static double velocity_exponent(const struct nb_h5_reader *file)
 
 int nb_gadget_hdf5_universe(struct nb_gadget_hdf5_reader *reader, struct nb_frame *frame, int own)
 {
+	const double exponent = velocity_exponent(&reader->file);
 	double a = own ? nb_comoving_scale_factor(frame) : 0;
 	int status = a > 0 ? nb_comoving_scale_velocities(frame, sqrt(a)) : NB_OK;
 	if (!own)
-		status = nb_comoving_read(frame, velocity_exponent(&reader->file), &a);
+		status = nb_comoving_read(frame, exponent, &a);
 	if (!own && a > 0)
 		snprintf(reader->in->warning, sizeof reader->in->warning,
-			"%s is cosmological: positions are comoving, at a scale factor of %g, and velocities are made "
-			"peculiar",
-			reader->file.name, a);
+			"%s is cosmological: positions are comoving, at a scale factor of %g, and velocities are %s%s",
+			reader->file.name, a, exponent == 0 ? "peculiar" : "made peculiar",
+			nb_h5_number(&reader->file, "Cosmology@Omega_nu_0", 0, 0) > 0
+				? "; its massive neutrinos are left out"
+				: "");
 	return status ? nb_h5_no_memory(&reader->file) : NB_OK;
 }
 
@@ -264,7 +288,7 @@ int nb_gadget_hdf5_attributes(struct nb_gadget_hdf5_reader *reader, struct nb_fr
 	/* a cosmological frame has other attributes than the header, which follow from them */
 	const int is_header_new = !own || nb_comoving_scale_factor(frame) == 0;
 	if ((!own && nb_frame_set_attribute(frame, "dim", "3")) || (is_header_new && take_header(reader, frame, own)) ||
-		(!own && take_parameters(reader, frame)) ||
+		(!own && (take_parameters(reader, frame) || take_cosmology(reader, frame))) ||
 		(types && nb_frame_set_attribute(frame, NB_TYPES, "gadget")))
 		return nb_h5_no_memory(&reader->file);
 	return own ? NB_OK : take_units(reader, frame);

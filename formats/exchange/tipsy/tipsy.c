@@ -1,6 +1,7 @@
 /* TIPSY binary, in both byte orders, standard form when written.  Records of kinds and rows that are not wanted are
  * passed over. */
 #include "formats/exchange/tipsy/tipsy.h"
+#include "formats/exchange/comoving.h"
 #include "formats/exchange/rows.h"
 #include "formats/exchange/subset.h"
 #include "formats/exchange/wire.h"
@@ -409,6 +410,22 @@ static uint64_t choose(const struct nb_subset *subset, const struct header *head
 	return all;
 }
 
+/* The frame becomes a cosmological one, as option --omega0 of nb-convert asks. */
+static int make_universe(struct nb_import *in, struct nb_frame *frame)
+{
+	size_t row;
+	const int status = nb_comoving_read_tipsy(frame, in->omega0, &row);
+	if (status != NB_EINVAL)
+		return status;
+	if (row == SIZE_MAX)
+		return nb_wire_fail(
+			in, "the time in the header, at byte 0, is no scale factor > 0, which '--omega0' needs");
+	return nb_wire_fail(in,
+		"body %zu is not in a box of edge 1 around 0, nor beside it, as '--omega0' takes bodies of PKDGRAV and "
+		"ChaNGa to be",
+		row);
+}
+
 static int read_file(struct nb_import *in, struct nb_frame *frame)
 {
 	struct header header;
@@ -433,6 +450,8 @@ static int read_file(struct nb_import *in, struct nb_frame *frame)
 		status = make_frame(&header, part, &table, n == header.total || in->subset.keep_derived, frame);
 	if (!status && in->path)
 		status = nb_tipsy_read_arrays(in, frame, header.big, header.total);
+	if (!status && in->omega0 > 0)
+		status = make_universe(in, frame);
 	nb_rows_clear(rows);
 	in->selected = NB_SELECTED_SPECIES;
 	return status;
@@ -463,7 +482,7 @@ const struct nb_format nb_format_tipsy = {
 	.about = "a TIPSY file",
 	.suffixes = "tipsy",
 	.place = 4,
-	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_HOLDS_SOFTENING,
+	.traits = NB_ONLY_VALID | NB_FIXED_G | NB_LOSES_KICK | NB_HOLDS_SOFTENING | NB_OWN_UNIVERSE,
 	.needs = NB_NEED(NB_VEL) | NB_NEED(NB_MASS),
 	.G = 1,
 	.recognises = recognises,

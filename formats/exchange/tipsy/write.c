@@ -1,6 +1,7 @@
 /* Writing TIPSY: the kinds of bodies one after the other; numbers that are not those of the rows into FILE.iord.  And
  * what a record has. */
 #include "common/mem.h"
+#include "formats/exchange/comoving.h"
 #include "formats/exchange/output.h"
 #include "formats/exchange/tipsy/tipsy.h"
 #include "formats/exchange/types.h"
@@ -374,7 +375,7 @@ static int put_ids(struct nb_export *out, const struct nb_frame *frame, const st
 
 /* ---- the file ----------------------------------------------------------------------------------- */
 
-int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame)
+static int write_file(struct nb_export *out, const struct nb_frame *frame)
 {
 	struct source source;
 	int status = read_source(out, frame, &source);
@@ -392,4 +393,15 @@ int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame)
 			"disks and bulges, species 0, 1, 3 and 4, become stars, and halos, 2 and 5, dark bodies");
 	nb_free(buffer);
 	return status ? status : put_ids(out, frame, &source);
+}
+
+int nb_tipsy_frame(struct nb_export *out, const struct nb_frame *frame)
+{
+	struct nb_frame snapshot;
+	nb_frame_init(&snapshot);
+	int status = nb_comoving_write_tipsy(out, frame, &snapshot);
+	if (!status)
+		status = write_file(out, &snapshot);
+	nb_frame_clear(&snapshot);
+	return status;
 }
