@@ -133,7 +133,13 @@ make_here() {
 		SAN="$([ "$config" = san ] && echo 1 || echo 0)" COV="$([ "$config" = cov ] && echo 1 || echo 0)" "${@#"$NB_TOP"/}"
 }
 
-mutate() { python3 -I -S "$NB_TOP/tests/mutate.py" "$@"; } # without site packages it begins four times as fast
+# Where python3 is a script that looks for the program, as pyenv's is, it takes 0.1 s to begin: the system's goes first.
+NB_PYTHONS=("$(type -P python3)" /usr/bin/python3)
+if [[ ${NB_PYTHONS[0]} == */shims/* && -x /usr/bin/python3 ]]; then
+	NB_PYTHONS=(/usr/bin/python3 "${NB_PYTHONS[0]}")
+	python3() { /usr/bin/python3 "$@"; }
+fi
+mutate() { python3 -I -S "$NB_TOP/tests/mutate.py" "$@"; } # without site packages it begins twice as fast
 
 compare() { nb-stats --compare "$1" --format tsv | stat_of "$2"; }
 
@@ -210,7 +216,7 @@ nothing_stays() {
 # The first Python that has a module, and what else is true of it; nothing is imported that MORE does not import.
 python_with() {
 	local p
-	for p in python3 /usr/bin/python3 ${NB_PYTHON:-}; do
+	for p in "${NB_PYTHONS[@]}" ${NB_PYTHON:-}; do
 		"$p" -W ignore -c "from importlib.util import find_spec; assert find_spec('${1%%.*}') and find_spec('$1'); ${2:-}" 2>/dev/null &&
 			echo "$p" && return
 	done
@@ -221,7 +227,7 @@ numpy_python() { python_with numpy; }
 
 # NB_PYTHON may be one with newer readers.
 python_with_h5py() {
-	for python in ${NB_PYTHON:-} python3 /usr/bin/python3; do
+	for python in ${NB_PYTHON:-} "${NB_PYTHONS[@]}"; do
 		"$python" -c 'import h5py' 2>/dev/null && echo "$python" && break
 	done
 	:
