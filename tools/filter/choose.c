@@ -106,9 +106,14 @@ static int fits(const struct nb_plan *plan, struct nb_run *first, const struct n
 		snprintf(where, sizeof where, "%d devices of %.1f GiB", n, room.bytes / 0x1p30);
 	else
 		snprintf(where, sizeof where, "the %.1f GiB of %s", room.bytes / 0x1p30, room.name);
-	snprintf(why, NB_BACKEND_WHY, "%.0f bodies do not fit into %s (%s, %s: %.0f bytes a body): %.0f would", plan->n,
-		where, held->stage[held->at].tool, nb_memory_stage_name(held->at), held->most / plan->n,
-		bodies_that_fit(plan, first, undecided, left));
+	const char *tool = held->stage[held->at].tool, *stage = nb_memory_stage_name(held->at);
+	const double would = bodies_that_fit(plan, first, undecided, left);
+	if (would == 0 && left > 0) /* a mesh, say, takes it all */
+		snprintf(why, NB_BACKEND_WHY, "%.3g GB are needed (%s, %s), however few the bodies: more than %s",
+			held->most / 1e9, tool, stage, where);
+	else
+		snprintf(why, NB_BACKEND_WHY, "%.0f bodies do not fit into %s (%s, %s: %.0f bytes a body): %.0f would",
+			plan->n, where, tool, stage, held->most / plan->n, would);
 	return 0;
 }
 

@@ -243,6 +243,10 @@ static void refused(void)
 	/* which is true */
 	CHECK(said_of(TREE "nb-force -b cuda -t 0.5", most, text) == NB_EXIT_OK && !*text);
 	CHECK(said_of(TREE "nb-force -b cuda -t 0.5", most * 1.003, text) == NB_EXIT_FAILED);
+	/* what meshes take does not depend on the bodies */
+	CHECK(said_of("nb-power -b cuda --mesh 2048 --periodic 1", 1e6, text) == NB_EXIT_FAILED);
+	CHECK(strstr(text,
+		"137 GB are needed (nb-power, meshes), however few the bodies: more than the 14.9 GiB of device 0\n"));
 	/* none where there is no room for anything */
 	room_bytes = 1e8;
 	CHECK(said_of("nb-force -b cuda", 1e6, text) == NB_EXIT_FAILED && strstr(text, "): 0 would\n"));
