@@ -1,8 +1,9 @@
 """Pipelines of programs: arrays in, arrays out.
 
-The processes are those of the shell's pipe, without the shell, and fold as there.  Frames go in through a pipe.  They come out
-through one while a pipeline runs; run() has the last program write a file in memory, whose pages the arrays are.  What
-comes from a program of nb is read without sums.
+The processes are those of the shell's pipe, without the shell, and fold as there.  Frames that are taken as they are needed go
+in through a pipe, and come out through one while a pipeline runs.  A single frame is given as a file in memory, which programs
+map, and run() has the last program write one, whose pages the arrays are.  What comes from a program of nb is read without
+sums.
 """
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +24,7 @@ from typing import IO, Any, Optional, Union
 import numpy as np
 
 from .frame import Bodies, Frame, StreamError
+from .memory import Memory, unnamed
 from .stream import Frames, Source, widen, write
 
 Command = Union[str, "list[list[str]]"]
@@ -97,7 +98,7 @@ class _Chain:
         self.names = [os.path.basename(s[0]) for s in words]
         self.trusted = _is_ours(words[-1][0])
         self.programs: list[subprocess.Popen[bytes]] = []
-        self.messages = None if stderr else memory("nb-messages")
+        self.messages = None if stderr else unnamed("messages")
         try:
             with _starting:
                 self._start(words, place, env, stdin, stdout, stderr or self.messages)
@@ -169,24 +170,23 @@ class _Chain:
             self.messages.close()
 
 
-def memory(name: str) -> IO[bytes]:
-    """A file without a name, in memory."""
-    if hasattr(os, "memfd_create"):
-        return open(os.memfd_create(name), "w+b", 0)
-    return tempfile.TemporaryFile(buffering=0)
-
-
 class _Given:
-    """What a pipeline reads: a file, or frames and bytes that a thread writes into a pipe."""
+    """What a pipeline reads: a file, a frame in memory, or frames and bytes that a thread writes into a pipe."""
 
     def __init__(self, input: Input) -> None:
         self.error: Optional[BaseException] = None
         self.thread: Optional[threading.Thread] = None
         self.write_end = -1
+        self.memory: Optional[Memory] = None
         if input is None or isinstance(input, (str, os.PathLike)):
             self.fd = os.open(os.devnull if input is None else input, os.O_RDONLY | os.O_CLOEXEC)
         elif isinstance(input, int) or hasattr(input, "fileno"):
             self.fd = os.dup(input if isinstance(input, int) else input.fileno())
+        elif isinstance(input, (Frame, Mapping, np.ndarray)):
+            with Memory("input") as self.memory:
+                write(self.memory, input)
+            self.memory.end()
+            self.fd = os.dup(self.memory.fileno())
         else:
             self.fd, self.write_end = os.pipe()
             widen(self.fd)
@@ -220,6 +220,7 @@ class _Given:
             self.write_end = -1
 
     def join(self) -> None:
+        self.memory = None
         if self.thread:
             self.thread.join(GRACE)
 
@@ -228,7 +229,7 @@ class Live:
     """The frames of a pipeline while it runs; what live() gives.  close(), the end of a with block, and the end of this
     object end the pipeline."""
 
-    def __init__(self, command: Command, input: Input, stderr: Optional[IO[Any]], file: Optional[IO[bytes]] = None) -> None:
+    def __init__(self, command: Command, input: Input, stderr: Optional[IO[Any]], file: Optional[Memory] = None) -> None:
         self._fd = -1
         with _starting:
             self._given = _Given(input)
@@ -237,12 +238,15 @@ class Live:
                 self._chain = _Chain(command, self._given.fd, write_end, stderr)
             except BaseException:
                 self._close_end()
-                self._given.thread = None
+                self._given.thread = self._given.memory = None
                 self._given.close()
                 raise
             finally:
                 os.close(write_end)
                 self._given.start()
+            for memory in (self._given.memory, file):
+                if memory and not all(map(_is_ours, self._chain.names)):
+                    memory.private = True
         self._frames: Iterator[Frame] = iter(() if file else Frames(self._fd, checked=not self._chain.trusted))
         _live.add(self)
 
@@ -307,11 +311,11 @@ def run(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None)
     if not (words and words[-1] and _is_ours(words[-1][0])):  # what else writes may be endless
         with Live(command, input, stderr) as frames:
             return list(frames)
-    with memory("nb-frames") as file:
+    with Memory("output") as file:
         with Live(command, input, stderr, file) as it:
             it._finish()
-        os.lseek(file.fileno(), 0, os.SEEK_SET)
-        return list(Frames(file.fileno(), checked=False))
+        file.end()
+        return list(Frames(file, checked=False))
 
 
 def output(command: Command, input: Input = None, stderr: Optional[IO[Any]] = None) -> bytes:

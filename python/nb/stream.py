@@ -1,6 +1,8 @@
 """Particle streams, as nb-stream(5) has them: reading and writing."""
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import mmap
 import os
@@ -18,6 +20,7 @@ from typing import IO, Any, Optional, Union, cast
 import numpy as np
 
 from .frame import DERIVED, FIELDS, KEY, TABLES, UNKNOWN, Bodies, Column, Frame, StreamError
+from .memory import Memory, Pages
 
 MAGIC = b"\x89NBS\r\n\x1a\n"
 HEADER = struct.Struct("<8sHHIIIQ3QQIIQ48x")
@@ -26,8 +29,10 @@ FRAME, END = 1, 2
 TYPE = re.compile(r"<[biufc]([1-9]\d{0,3})|\|([biufc]1|[SV]([1-9]\d{0,3}))")
 PIPE_SIZE = 1 << 20
 BIG = 4 << 20  # bytes of a frame from which on its checksums are worth threads, and of a column, huge pages
+PART = 4 << 20  # bytes that a thread takes at a time
+THREADS = min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 HUGE = 2 << 20
-Source = Union[str, "os.PathLike[str]", int, IO[bytes], bytes]
+Source = Union[str, "os.PathLike[str]", int, IO[bytes], bytes, Memory]
 
 
 def pad(n: int) -> int:
@@ -64,6 +69,7 @@ class _Input:
             self.map = np.frombuffer(source, np.uint8)
             return
         self.fd, self.own = _open(source, os.O_RDONLY)
+        self.memory = source if isinstance(source, Memory) else None
         state = os.fstat(self.fd)
         if stat.S_ISFIFO(state.st_mode):
             widen(self.fd)
@@ -78,7 +84,8 @@ class _Input:
         """These bytes of the file, in pages that may be changed while the file stays as it is."""
         start = at - at % mmap.ALLOCATIONGRANULARITY
         flags = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
-        pages = mmap.mmap(self.fd, end - start, flags, mmap.PROT_READ | mmap.PROT_WRITE, offset=start)
+        pages = Pages(self.fd, end - start, flags, mmap.PROT_READ | mmap.PROT_WRITE, offset=start)
+        pages.of = self.memory
         return np.frombuffer(pages, np.uint8)[at - start:]
 
     def body(self, n: int, least: int) -> _Input:
@@ -379,13 +386,48 @@ def _encoded(frame: Frame) -> bytes:
     return text
 
 
-def _sum(column: Column, data: np.ndarray) -> int:
-    """The checksum of the bytes of a column.  What nobody has touched must have that with which it came."""
-    if column.sum is not None and not column.what:
+def _parts(data: np.ndarray) -> list[np.ndarray]:
+    return [data[k:k + PART] for k in range(0, len(data), PART)]
+
+
+def _take(part: np.ndarray, place: Optional[np.ndarray], summed: bool) -> int:
+    """Copies a part of a column to its place, if it has one, and gives its checksum, if that is needed."""
+    if place is not None:
+        place[:] = part
+    return zlib.crc32(part) if summed else 0  # type: ignore[arg-type]
+
+
+def _times(a: int, b: int) -> int:
+    """The product of two polynomials modulo that of CRC-32, whose bits begin with that of x^0."""
+    product = 0
+    while a:
+        if a & 1 << 31:
+            product ^= b
+        a = a << 1 & 0xffffffff
+        b = b >> 1 ^ (0xedb88320 if b & 1 else 0)
+    return product
+
+
+@functools.lru_cache(None)
+def _behind(n: int) -> int:
+    """What multiplies a checksum if n bytes follow: x^(8 n), as in zlib's crc32_combine()."""
+    return 1 << 31 if n == 0 else _times(1 << 23, _behind(n - 1)) if n & 1 else _times(_behind(n // 2), _behind(n // 2))
+
+
+def _needs_sum(column: Column) -> bool:
+    """Unless nobody has touched it, and it came without doubt."""
+    return column.sum is None or column.what != ""
+
+
+def _sum(column: Column, parts: list[np.ndarray], sums: Iterable[int]) -> int:
+    """The checksum of a column of those of its parts.  What nobody has touched must have that with which it came."""
+    crc = 0
+    for part, crc_of_part in zip(parts, sums):
+        crc = _times(crc, _behind(len(part))) ^ crc_of_part
+    if column.sum is not None:
+        if _needs_sum(column) and column.sum != crc:
+            fail(f"corrupt stream: {column.what} has the wrong CRC")
         return column.sum
-    crc: int = zlib.crc32(data)  # type: ignore[arg-type]
-    if column.sum not in (None, crc):
-        fail(f"corrupt stream: {column.what} has the wrong CRC")
     return crc
 
 
@@ -402,7 +444,7 @@ class Writer:
     def __init__(self, file: Source) -> None:
         if hasattr(file, "flush"):
             file.flush()
-        self._number, self._names = 0, ("", "")
+        self._number, self._names, self._memory = 0, ("", ""), file if isinstance(file, Memory) else None
         path = os.path.realpath(os.fspath(file)) if isinstance(file, (str, os.PathLike)) else ""
         if path and (os.path.isfile(path) or not os.path.exists(path)):
             # another name first: all of it or nothing; and it may be the file that is being read
@@ -433,14 +475,24 @@ class Writer:
             at += len(b) + pad(len(b))
         head = self._head(FRAME, list(rows.values()), text, b"".join(entries), sum(len(b) + pad(len(b)) for b in data))
         pieces = [head] + [piece for b in data for piece in (b, bytes(pad(len(b))))]
-        if at > BIG:
-            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                sums = pool.map(_sum, frame.columns.values(), data)
+        with ThreadPoolExecutor(THREADS) as pool:
+            each = pool.map if at > BIG else map
+            begin, room = self._room(at) if at > BIG else (0, None)
+            sums = []
+            at = begin + len(head)
+            for c, b in zip(frame.columns.values(), data):
+                parts = _parts(b) if room is not None or _needs_sum(c) else []
+                places = [None] * len(parts) if room is None else _parts(room[at:at + len(b)])
+                sums.append((c, parts, each(_take, parts, places, itertools.repeat(_needs_sum(c)))))
+                at += len(b) + pad(len(b))
+                if room is not None:
+                    room[at - pad(len(b)):at] = 0
+            if room is None:
                 self._send(pieces)
-                crc = list(sums)
-        else:
-            crc = [_sum(c, b) for c, b in zip(frame.columns.values(), data)]
-            self._send(pieces)
+            else:
+                os.pwrite(self._fd, head, begin)
+                os.lseek(self._fd, at, os.SEEK_SET)
+            crc = [_sum(*one) for one in sums]
         self._send([struct.pack(f"<{len(crc)}I", *crc) + bytes(pad(4 * len(crc)))])
         self._number += 1
 
@@ -458,6 +510,13 @@ class Writer:
                 sent -= len(views.pop(0))
             if sent:
                 views[0] = views[0][sent:]
+
+    def _room(self, size: int) -> tuple[int, Optional[np.ndarray]]:
+        """Where the frame begins in a file in memory, and the bytes of that with so many more."""
+        if not self._memory:
+            return 0, None
+        begin = os.lseek(self._fd, 0, os.SEEK_CUR)
+        return begin, self._memory.room(begin + size)
 
     def end(self) -> None:
         """Writes the end marker.  A path has its new file then."""

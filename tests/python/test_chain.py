@@ -23,6 +23,7 @@ def nothing_stays():
     yield
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+    nb.memory.drop()
     assert len(os.listdir("/proc/self/fd")) == files
 
 
@@ -130,9 +131,55 @@ def test_large_frames_of_a_run_are_pages_of_a_file_and_small_ones_keep_none_open
     assert all(np.array_equal(frame[name], live[name]) for name in live)
     frame["pos"][0] = 1
     assert nb.pipe(frame, "nb-sort-zorder")["pos"].max(axis=0).tolist() == frame["pos"].max(axis=0).tolist()
+    nb.memory.drop()
     files = len(os.listdir("/proc/self/fd"))
     frames = nb.run("nb-gen figure8 | nb-step -d 0.001 -k 30 --every 1 nb-force")
     assert len(frames) == 31 and len(os.listdir("/proc/self/fd")) == files
+
+
+def test_pages_that_nobody_needs_go_on_and_others_do_not():
+    def file_of(use):
+        return [os.fstat(file.fileno()).st_ino for file, _ in nb.memory._spare[use]]
+
+    run = "nb-gen plummer -n 100000 --seed "
+    first, second = nb.run(run + "1")[0], nb.run(run + "2")[0]
+    want = first["pos"].copy(), second["pos"].copy()
+    assert file_of("output") == [] and not np.array_equal(*want)
+    part = second["pos"][5:]
+    del second
+    assert file_of("output") == [] and np.array_equal(part, want[1][5:])
+    del part
+    file, = file_of("output")
+    third = nb.run(run + "2 | nb-sort-zorder")[0]
+    assert file_of("output") == [] and np.array_equal(third["pos"][third["id"].argsort()], want[1])
+    del third
+    assert file_of("output") == [file]
+    assert np.array_equal(nb.pipe({"pos": want[1], "vel": want[1]}, "cat")["pos"], want[1])
+    assert file_of("input") == []  # cat may be anything
+    sorted = nb.pipe(first, "nb-sort-zorder")
+    assert len(file_of("input")) == 1
+    # after a fork the child, too, has the pages
+    child = os.fork()
+    if child == 0:
+        nothing = file_of("input") + file_of("output")
+        del sorted
+        os._exit(bool(nothing + file_of("output")))
+    assert os.waitpid(child, 0)[1] == 0
+    del sorted
+    assert file_of("output") == [] and np.array_equal(first["pos"], want[0])
+
+
+def test_a_frame_in_memory_is_the_stream_that_a_path_has(tmp_path, monkeypatch):
+    frame = nb.run("nb-gen plummer -n 70001")[0]
+    frame.set("x", np.arange(3 * 70001).reshape(-1, 3), "")
+    for untouched, part in ((0, 1 << 20), (1, 4096)):
+        monkeypatch.setattr(nb.stream, "PART", part)
+        frame.set("x", frame["x"], "")
+        nb.pipe(np.full((200000, 3), np.pi), "nb-select --ids 0")  # pages are not 0
+        nb.write(tmp_path / "a.nb", frame)
+        assert nb.output("cat", frame) == (tmp_path / "a.nb").read_bytes()
+        assert dict(nb.read(tmp_path / "a.nb")[0])["x"][70000].tolist() == [210000, 210001, 210002]
+        assert nb.output("nb-stats --check", tmp_path / "a.nb")
 
 
 def test_what_goes_in_is_taken_as_it_is_needed_and_may_fail():
