@@ -56,6 +56,7 @@ deeds() {
 		nb-step         refuses  nb-step -d 0.1 --integrator whfast nb-force box.nb
 		nb-step         refuses  nb-step --integrator ias15 nb-force box.nb
 		nb-step         refuses  nb-step -d 0.1 --integrator trace nb-force box.nb
+		nb-step         refuses  nb-step --integrator ar nb-force box.nb
 		nb-step         refuses  nb-step -d 0.1 --integrator hermite 'nb-force -e 0.1 --jerk' box.nb
 		nb-step         refuses  nb-step -d 0.1 --eta 0.1 --levels 3 'nb-force -e 0.1' box.nb
 		nb-step         refuses  nb-calc 'radius = 0.001' box.nb | nb-step -d 0.1 --collide bounce 'nb-force -e 0.1'

@@ -113,6 +113,8 @@ unit() {
 
 @test "planets that meet" { unit small/trace; }
 
+@test "bodies that collide" { unit small/ar; }
+
 @test "how fast orbits part" { unit small/variation; }
 
 @test "relativity, oblateness, tides, radiation and damping" { unit small/extra; }

@@ -1,5 +1,6 @@
 /* ias15_cpu.c - steps of order 15 of a few bodies. */
 #include "kernels/small/small.h"
+#include "kernels/small/small_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,19 +76,6 @@ static double first_step(const struct nb_ias15 *s)
 	return 2e-3 * M_PI * sqrt(least);
 }
 
-/* Mean of positions or velocities; of bodies without mass, the first. */
-static void find_centre(size_t n, const double *mass, const double *from, double to[3])
-{
-	double all = 0;
-	for (size_t i = 0; i < n && n > 1; i++)
-		all += mass[i];
-	for (size_t d = 0; d < 3; d++) {
-		to[d] = n > 0 ? from[d] : 0;
-		for (size_t i = 1; i < n && all > 0; i++)
-			to[d] += mass[i] / all * (from[3 * i + d] - from[d]);
-	}
-}
-
 int nb_ias15_load(struct nb_ias15 *s, const double *pos, const double *vel, double eta, double longest, int way)
 {
 	const size_t n = s->n;
@@ -95,8 +83,8 @@ int nb_ias15_load(struct nb_ias15 *s, const double *pos, const double *vel, doub
 	memset(s->centre, 0, sizeof s->centre);
 	memset(s->drift, 0, sizeof s->drift);
 	if (s->star == 0) {
-		find_centre(n, s->bodies.mu, pos, s->centre);
-		find_centre(n, s->bodies.mu, vel, s->drift);
+		nb_small_centre(n, s->bodies.mu, pos, s->centre);
+		nb_small_centre(n, s->bodies.mu, vel, s->drift);
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t d = 0; d < 3; d++) {

@@ -55,6 +55,7 @@ double nb_small_largest_acc2(const struct nb_small *s);
 #ifdef __cplusplus
 }
 #endif
+#include "kernels/small/ar.h"
 #include "kernels/small/ias15.h"
 #include "kernels/small/swarm.h"
 #include "kernels/small/trace.h"

@@ -120,3 +120,15 @@ double nb_small_largest_acc2(const struct nb_small *s)
 	}
 	return largest;
 }
+
+void nb_small_centre(size_t n, const double *mass, const double *from, double to[3])
+{
+	double all = 0;
+	for (size_t i = 0; i < n && n > 1; i++)
+		all += mass[i];
+	for (size_t d = 0; d < 3; d++) {
+		to[d] = n > 0 ? from[d] : 0;
+		for (size_t i = 1; i < n && all > 0; i++)
+			to[d] += mass[i] / all * (from[3 * i + d] - from[d]);
+	}
+}

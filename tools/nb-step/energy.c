@@ -102,6 +102,7 @@ static void warn(struct step *s)
 	nb_warn("the energy is off by %.3g %% in step %" PRIu64 " (want %s, see nb-integrators(7))",
 		100 * s->energy.error, s->clock.step,
 		s->opt.integrator->few == NB_FEW_IAS15 ? "a smaller --eta"
+		: s->opt.integrator->few == NB_FEW_AR  ? "a shorter -d"
 		: s->opt.integrator->few	       ? "a smaller time step or --integrator ias15"
 		: s->blocks.hasty > 0		       ? "--levels max"
 		: s->opt.eta_given		       ? "a smaller --eta or a larger softening"

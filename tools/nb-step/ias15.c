@@ -1,5 +1,6 @@
-/* Steps of order 15 of a few bodies (kernels/small/ias15.h), which find their own length.  States at given times are
- * those of the polynomials within the step that passes them, so that nobody who looks changes a step. */
+/* Steps of a few bodies that find their own length, of order 15 (kernels/small/ias15.h) or in the time of
+ * kernels/small/ar.h.  States at given times are within the step that passes them, by its polynomials or by shorter
+ * steps, so that nobody who looks changes a step. */
 #include "common/mem.h"
 #include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
@@ -8,7 +9,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-const struct nb_integrator nb_integrator_ias15 = {.few = NB_FEW_IAS15};
+const struct nb_integrator nb_integrator_ias15 = {.few = NB_FEW_IAS15, .has_own_steps = 1};
+const struct nb_integrator nb_integrator_ar = {.few = NB_FEW_AR, .has_own_steps = 1};
 
 /* --eta, if it is not given: of the order of the rounding of a double. */
 static const double ETA = 0.175;
@@ -17,6 +19,44 @@ static double way_of(const struct step *s)
 {
 	return s->opt.dt < 0 ? -1 : 1;
 }
+
+/* ---- either of the two -------------------------------------------------------------------------- */
+
+/* Length of the last step, 0: none has been made. */
+static double last_of(const struct fifteen_of *of)
+{
+	return of->is_ar ? of->ar.last : of->fifteen.last;
+}
+
+/* A time after the beginning of the last step. */
+static int find_state(const struct fifteen_of *of, double time, double *x, double *v)
+{
+	if (of->is_ar)
+		return nb_ar_at(&of->ar, time, x, v);
+	nb_ias15_at(&of->fifteen, time, x, v);
+	return NB_OK;
+}
+
+/* A system with these masses. */
+static int begin(const struct step *s, struct fifteen_of *of, size_t n, const double *mass)
+{
+	const struct systems *all = &s->systems;
+	const struct nb_extra *extra = s->extra.n > 0 ? &s->extra : NULL;
+	of->is_ar = s->opt.integrator->few == NB_FEW_AR;
+	const int status = of->is_ar ? nb_ar_begin(&of->ar, n, mass, all->G)
+				     : nb_ias15_begin(&of->fifteen, n, mass, all->G, all->eps);
+	*(of->is_ar ? &of->ar.extra : &of->fifteen.extra) = extra;
+	return status;
+}
+
+static int load(const struct step *s, struct fifteen_of *of, const double *x, const double *v)
+{
+	const double longest = s->opt.dt_given ? fabs(s->opt.dt) : INFINITY, eta = s->opt.eta_given ? s->opt.eta : ETA;
+	return of->is_ar ? nb_ar_load(&of->ar, x, v, longest, (int)way_of(s))
+			 : nb_ias15_load(&of->fifteen, x, v, eta, longest, (int)way_of(s));
+}
+
+/* ---- a run -------------------------------------------------------------------------------------- */
 
 /* A system that cannot be followed ends alone, at the end of its last step; where there is no other, the run does. */
 static void lose(struct step *s, size_t k)
@@ -28,9 +68,8 @@ static void lose(struct step *s, size_t k)
 		nb_die(NB_EXIT_FAILED, "%s, in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)",
 			of->lost, s->clock.step + of->made + 1, of->ended.time);
 	nb_step_system_stop(s, k, NB_LOST, of->ended.time, of->lost);
-	if (of->run.last == 0)
+	if (last_of(of) == 0 || find_state(of, last_of(of), x, v))
 		return; /* it has not moved */
-	nb_ias15_at(&of->run, of->run.last, x, v);
 	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
 	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
 }
@@ -38,7 +77,6 @@ static void lose(struct step *s, size_t k)
 void nb_step_ias15_begin(struct step *s)
 {
 	const struct systems *all = &s->systems;
-	const double longest = s->opt.dt_given ? fabs(s->opt.dt) : INFINITY, eta = s->opt.eta_given ? s->opt.eta : ETA;
 	nb_free_all(s->fifteen.of, s->fifteen.variation);
 	s->fifteen.variation = NULL;
 	if (s->opt.megno && s->extra.n > 0)
@@ -57,17 +95,17 @@ void nb_step_ias15_begin(struct step *s)
 		of->ended = of->begun = s->clock.now;
 		of->made = of->all = 0;
 		of->lost = NULL;
-		if (nb_ias15_begin(&of->run, n, mass, all->G, all->eps))
+		if (begin(s, of, n, mass))
 			nb_die(NB_EXIT_FAILED,
-				"'--integrator ias15' takes no masses or softening as extreme as those of %s %" PRIu64,
-				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number);
-		of->run.extra = s->extra.n > 0 ? &s->extra : NULL;
-		if (nb_ias15_load(&of->run, x, v, eta, longest, (int)way_of(s)))
+				"'--integrator %s' takes no masses or %s as extreme as those of %s %" PRIu64,
+				nb_step_few_name(s), of->is_ar ? "G" : "softening", all->many ? "system" : "frame",
+				all->many ? all->of.number[k] : s->frame->number);
+		if (load(s, of, x, v))
 			of->lost = "bodies are at the same place, or too far apart";
 		if (of->lost && !all->stopped[k])
 			lose(s, k);
 		if (s->opt.megno)
-			nb_variation_begin(&s->fifteen.variation[k], &of->run);
+			nb_variation_begin(&s->fifteen.variation[k], &of->fifteen);
 	}
 	nb_step_megno_mark(s);
 }
@@ -80,13 +118,14 @@ static double time_after(const struct moment *from, double time)
 /* NULL, or why there is none. */
 static const char *make_step(struct fifteen_of *of)
 {
-	if (nb_ias15_step(&of->run))
+	if (of->is_ar ? nb_ar_step(&of->ar) : nb_ias15_step(&of->fifteen))
 		return "bodies collide, or leave the range of numbers";
 	of->begun = of->ended;
-	of->ended = nb_step_later(of->begun, of->run.last);
+	of->ended = nb_step_later(of->begun, last_of(of));
 	if (!isfinite(of->ended.time))
 		return "steps grow beyond the range of numbers, as nothing pulls a body";
-	if (fabs(of->run.last) <= NB_IAS15_SHORTEST * fabs(of->run.elapsed))
+	/* those of ar pass any encounter */
+	if (!of->is_ar && fabs(of->fifteen.last) <= NB_IAS15_SHORTEST * fabs(of->fifteen.elapsed))
 		return "bodies come so close, or go so far, that steps no longer move the time";
 	return NULL;
 }
@@ -97,8 +136,7 @@ static int stops(struct step *s, size_t k, const struct fifteen_of *of)
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 	if (!nb_step_is_tested(&s->stop, of->all))
 		return 0;
-	nb_ias15_at(&of->run, of->run.last, x, v);
-	return nb_step_stops(s, k, of->ended.time, x, v);
+	return !find_state(of, last_of(of), x, v) && nb_step_stops(s, k, of->ended.time, x, v);
 }
 
 /* Up to most steps of system k, until the last one comes to the time mark, or passes it. */
@@ -106,14 +144,14 @@ static void make_steps(struct step *s, size_t k, double way, double mark, uint64
 {
 	struct fifteen_of *of = &s->fifteen.of[k];
 	for (uint64_t j = 0;; j++, of->made++, of->all++) {
-		of->there = isfinite(mark) && of->run.last != 0 && way * time_after(&of->ended, mark) <= 0;
+		of->there = isfinite(mark) && last_of(of) != 0 && way * time_after(&of->ended, mark) <= 0;
 		if (of->there || j == most || stops(s, k, of))
 			return;
 		of->lost = make_step(of);
 		if (of->lost)
 			return;
 		if (s->fifteen.variation)
-			nb_variation_follow(&s->fifteen.variation[k], &of->run);
+			nb_variation_follow(&s->fifteen.variation[k], &of->fifteen);
 	}
 }
 
@@ -154,13 +192,17 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 	s->fifteen.within = 0;
 	for (size_t k = 0; k < all->of.n; k++) {
 		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
-		const struct fifteen_of *of = &s->fifteen.of[k];
+		struct fifteen_of *of = &s->fifteen.of[k];
 		made = of->made > made ? of->made : made;
 		if (all->stopped[k])
 			continue;
 		there = of->there;
-		last = of->run.last;
-		nb_ias15_at(&of->run, there ? time_after(&of->begun, mark) : last, x, v);
+		last = last_of(of);
+		if (find_state(of, there ? time_after(&of->begun, mark) : last, x, v)) {
+			of->lost = "no shorter steps lead to the time of a state";
+			lose(s, k);
+			continue;
+		}
 		s->fifteen.within |= there && time_after(&of->ended, mark) != 0;
 		nb_step_system_scatter(all, k, x, all->x);
 		nb_step_system_scatter(all, k, v, all->v);

@@ -6,7 +6,7 @@
 
 /* in the order of --help */
 #define NB_INTEGRATORS(DO) \
-	DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast) DO(ias15) DO(trace)
+	DO(leapfrog) DO(euler) DO(taylor) DO(yoshida) DO(chin) DO(hermite) DO(whfast) DO(ias15) DO(trace) DO(ar)
 /* as words of an option, "leapfrog|euler ..." */
 #define NB_INTEGRATOR_WORD(name) "|" #name
 #define NB_INTEGRATOR_WORDS (&("" NB_INTEGRATORS(NB_INTEGRATOR_WORD))[1])
@@ -25,7 +25,7 @@ struct nb_kick_drift {
 	double ahead; /* the force is a(x + ahead dt^2 a(x)) instead of a(x), which costs a second one */
 };
 
-enum nb_few { NB_FEW_NONE, NB_FEW_WHFAST, NB_FEW_IAS15, NB_FEW_TRACE };
+enum nb_few { NB_FEW_NONE, NB_FEW_WHFAST, NB_FEW_IAS15, NB_FEW_TRACE, NB_FEW_AR };
 
 struct nb_integrator {
 	int needs_jerk; /* beside acc, which all need */
@@ -41,6 +41,7 @@ struct nb_integrator {
 
 	/* ... or few.c has several made at a time, by kernels that have the force of the bodies themselves. */
 	enum nb_few few;
+	int has_own_steps; /* which it finds: -d is the longest, and each system has its own */
 
 	/* After advance, the bodies are corrected so many times, each time with the force at their new positions. */
 	int corrections;

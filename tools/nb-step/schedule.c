@@ -136,7 +136,7 @@ static int plan_free(const struct step *s, double *dt, double *exact)
 
 int nb_step_plan(struct step *s, double *dt, double *exact)
 {
-	if (s->opt.integrator->few == NB_FEW_IAS15)
+	if (s->opt.integrator->has_own_steps)
 		return plan_free(s, dt, exact);
 	if (s->opt.cosmology)
 		return nb_step_comoving_plan(s, dt, exact);

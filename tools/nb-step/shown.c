@@ -15,7 +15,8 @@ const char *nb_step_few_name(const struct step *s)
 	static const char *const name[] = {[NB_FEW_NONE] = "leapfrog",
 		[NB_FEW_WHFAST] = "whfast",
 		[NB_FEW_IAS15] = "ias15",
-		[NB_FEW_TRACE] = "trace"};
+		[NB_FEW_TRACE] = "trace",
+		[NB_FEW_AR] = "ar"};
 	return name[s->opt.integrator->few];
 }
 

@@ -98,7 +98,7 @@ static void check(struct nb_run *run, void *self)
 				      "does not come back)");
 	if (s->opt.dt_given && s->opt.dt == 0)
 		nb_die(NB_EXIT_USAGE, "invalid dt '0' (want a finite number other than 0)");
-	if (!s->opt.dt_given && !s->opt.eta_given && s->opt.integrator->few != NB_FEW_IAS15 &&
+	if (!s->opt.dt_given && !s->opt.eta_given && !s->opt.integrator->has_own_steps &&
 		!(steps_given && s->opt.steps == 0) && !(s->opt.cosmology && steps_given && s->opt.until_given))
 		nb_die(NB_EXIT_USAGE, "no time step (give -d%s)", s->opt.integrator->few ? "" : " or --eta");
 	if (!s->opt.command && (s->opt.until_given || every_given || s->opt.steps > 1))

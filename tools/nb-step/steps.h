@@ -151,9 +151,13 @@ void nb_step_swarm_begin(struct step *s);  /* with the states of the maps */
 void nb_step_swarm_move(struct step *s, uint64_t steps); /* and gives them back, with failed and closest */
 void nb_step_swarm_free(struct planets *p);
 
-/* ---- ias15.c: steps of order 15; called by few.c ---- */
+/* ---- ias15.c: ias15 and ar, which find their steps; called by few.c ---- */
 struct fifteen_of {
-	struct nb_ias15 run;
+	int is_ar;
+	union {
+		struct nb_ias15 fifteen;
+		struct nb_ar ar;
+	};
 	struct moment begun, ended; /* the last step */
 	uint64_t made, all;	    /* steps on the way to this state, and since the beginning */
 	int there;		    /* it has come to the time of this state; */

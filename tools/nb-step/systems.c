@@ -63,7 +63,7 @@ void nb_step_systems_load(struct step *s)
 		refuse_ended(s);
 		all->many = 0; /* one system is as none */
 	}
-	if (all->many && s->opt.integrator->few == NB_FEW_IAS15 &&
+	if (all->many && s->opt.integrator->has_own_steps &&
 		(!s->opt.until_given || s->opt.steps_given || (s->opt.every_given && s->opt.every > 0)))
 		nb_die(NB_EXIT_FAILED,
 			"the systems of frame %" PRIu64
