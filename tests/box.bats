@@ -58,7 +58,8 @@ deeds() {
 		nb-step         refuses  nb-step -d 0.1 --integrator trace nb-force box.nb
 		nb-step         refuses  nb-step --integrator ar nb-force box.nb
 		nb-step         refuses  nb-step -d 0.1 --integrator hermite 'nb-force -e 0.1 --jerk' box.nb
-		nb-step         refuses  nb-step -d 0.1 --eta 0.1 --levels 3 'nb-force -e 0.1' box.nb
+		nb-step         obeys    nb-step -d 0.1 --eta 0.1 --levels 3 'nb-force -e 0.1' box.nb
+		nb-step         refuses  nb-step -d 0.1 --eta 0.1 --levels 3 --blocks whole 'nb-force -e 0.1' box.nb
 		nb-step         refuses  nb-calc 'radius = 0.001' box.nb | nb-step -d 0.1 --collide bounce 'nb-force -e 0.1'
 		nb-transform    obeys    nb-transform --shift 0.5,0,0 --scale length=2 box.nb
 		nb-transform    refuses  nb-transform --rotate z:30 box.nb

@@ -10,6 +10,8 @@ setup_file() {
 	nb-gen uniform -n 40 --sigma 0.1 --seed 3 --no-history | nb-transform --scale length=0.5,velocity=1,mass=1 |
 		nb-calc 'mass = 1.0 / 40' '@box = 1; @omega0 = 0.3; @time = 0.25; @redshift = 3' --no-history |
 		nb-transform --shift 0,0,0 --no-history >few.nb
+	# of which every eighth falls faster
+	nb-calc 'eps = id % 8 == 0 ? 0.001 : 0.05' --no-history few.nb >some.nb
 }
 
 setup() {
@@ -158,6 +160,56 @@ apart() { nb-diff --fields pos --format tsv --absolute 0 "$1" "$2" | awk -F '\t'
 	close_to 0 "$(cat at-rest)" 1e-2
 }
 
+# ---- levels ------------------------------------------------------------------------------------------------
+
+# levels START OPTION...: a run of some.nb by levels, with its softenings
+levels() { nb-step --cosmology --levels 8 --eta 1 --every 0 --no-history "${@:2}" nb-force <"$1"; }
+
+# momentum FILE: the sum of its momenta, p = a v
+momentum() { nb-calc '@p = @time * (abs(sum(mass * vx)) + abs(sum(mass * vy)) + abs(sum(mass * vz)))' "$1" | nb-stats --attributes | sed -n 's/^ *p=//p'; }
+
+@test "one level is a run without, and short steps of all bodies by levels are those of a shorter -d" {
+	few few.nb --levels 1 --eta 1 -d 0.1 --until 0.5 | cmp <(few few.nb -d 0.1 --until 0.5) -
+	for variable in lna a t; do
+		few few.nb --steps-in $variable -d 1 --until 0.5 --levels 4 --eta 1e-9 2>/dev/null >deep.nb
+		few few.nb --steps-in $variable -k 8 --until 0.5 | nb-diff --fields pos,vel --tolerance 1e-9 - deep.nb
+	done
+}
+
+@test "by levels halving step and eta divides the error by four, and the sum of all momenta is kept" {
+	nb-step --cosmology --every 0 -k 1024 --until 0.5 nb-force <some.nb >best.nb
+	for k in 1 2 4; do levels some.nb -d "$(awk -v k=$k 'BEGIN { print 0.0867 / k }')" --until 0.5 --eta "$(awk -v k=$k 'BEGIN { print 1 / k }')" >l$k.nb; done
+	nb-stats --levels l4.nb | awk 'NR > 1 { n += $4 > 0 } END { exit !(n == 2) }'
+	awk -v a="$(apart l1.nb best.nb || true)" -v b="$(apart l2.nb best.nb || true)" -v c="$(apart l4.nb best.nb || true)" \
+		'BEGIN { exit !(c > 1e-6 && a / b > 3.5 && a / b < 4.5 && b / c > 3.5 && b / c < 4.5) }'
+	close_to "$(momentum some.nb)" "$(momentum l1.nb)" 1e-14
+}
+
+@test "by levels steps back lead to the start where all bodies keep their levels" {
+	nb-calc 'eps = id % 8 == 0 ? 1e-4 : 0.05' --no-history few.nb >two.nb
+	for steps in 'lna -d 0.03' 'a -d 0.01' 't -d 0.001'; do
+		# shellcheck disable=SC2086 # several words
+		levels two.nb --levels 2 --eta 0.5 --steps-in $steps --until 0.5 2>/dev/null >end.nb
+		equals "$(nb-stats --levels --format tsv end.nb | awk 'NR > 1 { print $4 }' | tr '\n' ' ')" '35 5 '
+		# shellcheck disable=SC2086
+		levels end.nb --levels 2 --eta 0.5 --steps-in ${steps/-d /-d -} --until 0.25 2>/dev/null >back.nb
+		nb-diff --fields pos,vel --absolute 1e-11 two.nb back.nb
+	done
+}
+
+@test "by levels bodies cross the walls of a box, a run that goes on has the same bytes, and threads change nothing" {
+	levels some.nb -d 0.1 --until 0.5 >a.nb
+	levels some.nb -d 0.1 --until 0.5 -j 3 | cmp - a.nb
+	equals "$(nb-select --where 'x < 0 || x >= 1 || y < 0 || y >= 1 || z < 0 || z >= 1' a.nb | nb-stats --epot none --format tsv | stat_of n)" 0
+	nb-transform --shift 0.5,0.3,0.9 some.nb | levels /dev/stdin -d 0.1 --until 0.5 | nb-transform --shift -0.5,-0.3,-0.9 |
+		nb-diff --fields pos,vel --tolerance 1e-9 a.nb -
+	levels some.nb -d 0.1 --until 0.5 --every 1 >run.nb
+	head -c $(($(stat -c %s run.nb) * 55 / 100)) run.nb >cut.nb
+	levels /dev/null -d 0.1 --until 0.5 --every 1 --resume cut.nb >rest.nb 2>err
+	cmp <(last_state rest.nb) <(last_state run.nb)
+	fails_with 1 'needs a softening or potentials' "nb-step --cosmology --every 0 --levels 4 --eta 0.15 -d 0.1 'nb-force --potential' <few.nb"
+}
+
 # ---- the schedule --------------------------------------------------------------------------------------
 
 @test "states of --at are met to the last bit, in equal steps, and have their redshift" {
@@ -243,9 +295,10 @@ last_state() { nb-convert --to csv --frame "$(($(times <"$1" | wc -l) - 1))" "$1
 	fails_with 2 'want a scale factor > 0' "$s --until -1 nb-force <few.nb"
 	fails_with 2 'no time step' 'nb-step --cosmology nb-force <few.nb'
 	fails_with 2 "option '--cosmology' needs the force pipeline" "$s <few.nb"
-	for option in '--levels 2 --eta 0.1' '--eta 0.1' '--every-time 1' --send-velocities '--collide bounce' '--integrator yoshida'; do
+	for option in '--eta 0.1' '--blocks whole --levels 2 --eta 0.1' '--every-time 1' --send-velocities '--collide bounce' '--integrator yoshida'; do
 		name=${option#--}
-		fails_with 2 "option '--${name%% *}' with '--cosmology'" "$s $option nb-force <few.nb"
+		fails_with 2 "option '--${name%% *}" "$s $option nb-force <few.nb"
+		fails_with 2 "with '--cosmology'" "$s $option nb-force <few.nb"
 	done
 	for option in '--at z=1' '--steps-in a'; do
 		name=${option#--}

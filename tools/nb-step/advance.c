@@ -23,11 +23,13 @@ static void advance_points(struct step *s, double dt)
 void nb_step_advance(struct step *s, double dt)
 {
 	if (s->opt.cosmology)
-		nb_step_advance_comoving(s);
-	else if (s->opt.levels > 1 && s->opt.whole)
+		nb_step_begin_comoving(s);
+	if (s->opt.levels > 1 && s->opt.whole)
 		nb_step_advance_individual(s, dt);
 	else if (s->opt.levels > 1)
-		nb_step_advance_blocks(s, dt);
+		nb_step_advance_blocks(s, s->opt.cosmology ? 1 : dt);
+	else if (s->opt.cosmology)
+		nb_step_advance_comoving(s);
 	else if (s->opt.collide == COLLIDE_NONE && s->opt.integrator->nstage)
 		nb_step_advance_stages(s, dt);
 	else if (s->opt.collide == COLLIDE_NONE)

@@ -4,7 +4,9 @@
  *
  * A step h of a frame S, whose bodies want it or more except those of F (a leapfrog for each part of H = sum H_n):
  *     S is kicked by a(S) h/2, F by -a(F) h/2;  S without F drifts by h, F makes two steps of h/2;  the kicks again
- * where a(S) is the acceleration by the bodies of S alone.
+ * where a(S) is the acceleration by the bodies of S alone.  In a periodic box it is that of S and its images, less that
+ * of the mean density of S, so those of S without F and of F add up, too.  In an expanding universe (--cosmology) times
+ * and steps are shares of the step of all bodies, and kicks and drifts are integrals over them.
  *
  * Sources: Pelupessy, Jaenes & Portegies Zwart 2012, New Astronomy 17, 711 (HOLD); Springel et al. 2021, MNRAS 506,
  * 2871 (GADGET-4's hierarchical gravity; with a third or more in F, all make the shorter steps: S twice costs less than
@@ -121,20 +123,25 @@ static void ascend(struct step *s, struct sub *sub)
 
 /* ---- steps -------------------------------------------------------------------------------------- */
 
-static void drift(struct step *s, struct nb_frame *frame, double dt)
+/* The step h that begins at this time of that of all bodies, for a kick. */
+static double kick_length(const struct step *s, double at, double h)
 {
-	const struct nb_space *space = s->backend->space;
+	return s->opt.cosmology ? nb_step_comoving_kick(s, at, at + h) : h;
+}
+
+static void drift(struct step *s, struct nb_frame *frame, double at, double h)
+{
 	struct nb_frame *at_work = s->frame;
 	s->frame = frame;
-	const double *vel = nb_step_read(s, NB_VEL, space);
-	nb_step_require(s, s->backend->drift(frame->rows[NB_PARTICLE], nb_step_update(s, NB_POS, space), vel, dt));
+	nb_step_drift(s, s->opt.cosmology ? nb_step_comoving_drift(s, at, at + h) : h);
 	s->frame = at_work;
 }
 
 static void compute_force(struct step *s, double at)
 {
 	nb_require_alive(s->run);
-	s->clock.now = nb_step_later(s->blocks.begun, at);
+	s->clock.now = s->opt.cosmology ? (struct moment){.time = nb_step_comoving_time(s, at)}
+					: nb_step_later(s->blocks.begun, at);
 	s->blocks.sent += (double)s->frame->rows[NB_PARTICLE];
 	nb_step_compute_force(s);
 }
@@ -147,14 +154,14 @@ static void make_parts(struct step *s, int level, double h, double at, size_t fa
 	struct sub *sub = &s->blocks.sub[level];
 	descend(s, sub, fast);
 	compute_force(s, at);
-	nb_step_kick(s, -h / 2);
-	drift(s, sub->whole, h);
+	nb_step_kick(s, -kick_length(s, at, h / 2));
+	drift(s, sub->whole, at, h);
 	for (int half = 0; half < 2; half++) {
 		make_step(s, level + 1, h / 2, at + half * (h / 2));
 		compute_force(s, at + (half + 1) * (h / 2));
 		nb_step_finish_kick(s);
 	}
-	nb_step_kick(s, -h / 2);
+	nb_step_kick(s, -kick_length(s, at + h / 2, h / 2));
 	ascend(s, sub);
 }
 
@@ -163,7 +170,8 @@ static void make_parts(struct step *s, int level, double h, double at, size_t fa
 static void make_step(struct step *s, int level, double h, double at)
 {
 	struct blocks *b = &s->blocks;
-	const size_t n = s->frame->rows[NB_PARTICLE], fast = nb_step_choose_fast(s, level, h);
+	const size_t n = s->frame->rows[NB_PARTICLE],
+		     fast = nb_step_choose_fast(s, level, s->opt.cosmology ? nb_step_comoving_fall(s, at, at + h) : h);
 	if (fast && fast >= (n + 2) / 3) {
 		make_step(s, level + 1, h / 2, at);
 		compute_force(s, at + h / 2);
@@ -173,13 +181,13 @@ static void make_step(struct step *s, int level, double h, double at)
 	}
 	b->deepest = level > b->deepest ? level : b->deepest;
 	nb_step_set_level(s, level);
-	nb_step_kick(s, h / 2);
+	nb_step_kick(s, kick_length(s, at, h / 2));
 	if (fast)
 		make_parts(s, level, h, at, fast);
 	else
-		drift(s, s->frame, h);
+		drift(s, s->frame, at, h);
 	nb_step_drop_stale(s);
-	s->clock.pending = h / 2;
+	s->clock.pending = kick_length(s, at + h / 2, h / 2);
 	nb_step_require_in_range(s, s->clock.step + 1, h);
 }
 

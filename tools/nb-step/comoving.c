@@ -22,8 +22,8 @@
 static const char *refused_option(const struct step *s)
 {
 	const struct options *opt = &s->opt;
-	return opt->levels_given			    ? "levels"
-	       : opt->eta_given				    ? "eta"
+	return opt->eta_given && !opt->levels_given	    ? "eta"
+	       : opt->blocks_number == BLOCKS_WHOLE	    ? "blocks whole"
 	       : opt->every_time_given			    ? "every-time"
 	       : opt->send_velocities			    ? "send-velocities"
 	       : opt->collide != COLLIDE_NONE		    ? "collide"
@@ -91,7 +91,9 @@ void nb_step_comoving_check(struct step *s)
 	other = refused_option(s);
 	if (other)
 		nb_die(NB_EXIT_USAGE,
-			"option '--%s' with '--cosmology' (want the leapfrog of point masses in equal steps)", other);
+			"option '--%s' with '--cosmology' (want the leapfrog of point masses, in equal steps or with "
+			"'--levels')",
+			other);
 	if (!opt->command)
 		nb_die(NB_EXIT_USAGE, "option '--cosmology' needs the force pipeline as operand");
 	if (opt->until_given && !(opt->until > 0))
@@ -236,17 +238,44 @@ static double kinetic_energy(const struct step *s)
 	return moments.ekin;
 }
 
-void nb_step_advance_comoving(struct step *s)
+double nb_step_comoving_time(const struct step *s, double share)
 {
-	const struct nb_cosmology *law = &s->comoving.law;
-	const double a0 = s->clock.now.time, a1 = s->comoving.next, middle = after(s, a0, span(s, a0, a1) / 2);
+	const double a0 = s->comoving.begun, a1 = s->comoving.next;
+	return share == 0 ? a0 : share == 1 ? a1 : after(s, a0, span(s, a0, a1) * share);
+}
+
+double nb_step_comoving_kick(const struct step *s, double from, double to)
+{
+	return nb_cosmology_kick(&s->comoving.law, nb_step_comoving_time(s, from), nb_step_comoving_time(s, to)) /
+	       s->comoving.begun;
+}
+
+double nb_step_comoving_drift(const struct step *s, double from, double to)
+{
+	return nb_cosmology_drift(&s->comoving.law, nb_step_comoving_time(s, from), nb_step_comoving_time(s, to)) *
+	       s->comoving.begun;
+}
+
+/* A body falls through a comoving length eps in a time that goes with sqrt(a eps / (g / a^2)). */
+double nb_step_comoving_fall(const struct step *s, double from, double to)
+{
+	const double a = nb_step_comoving_time(s, from);
+	return nb_cosmology_span(&s->comoving.law, a, nb_step_comoving_time(s, to)) / pow(a, 1.5);
+}
+
+void nb_step_begin_comoving(struct step *s)
+{
+	s->comoving.begun = s->clock.now.time;
 	if (s->energy.known && isnan(s->comoving.kinetic))
 		s->comoving.kinetic = kinetic_energy(s);
-	nb_step_kick(s, nb_cosmology_kick(law, a0, middle) / a0);
-	nb_step_drift(s, nb_cosmology_drift(law, a0, a1) * a0);
+}
+
+void nb_step_advance_comoving(struct step *s)
+{
+	nb_step_kick(s, nb_step_comoving_kick(s, 0, 0.5));
+	nb_step_drift(s, nb_step_comoving_drift(s, 0, 1));
 	nb_step_drop_stale(s);
-	s->clock.pending = nb_cosmology_kick(law, middle, a1) / a0;
-	s->comoving.begun = a0;
+	s->clock.pending = nb_step_comoving_kick(s, 0.5, 1);
 }
 
 /* By the trapezium rule, which is exact as long as T grows as a. */

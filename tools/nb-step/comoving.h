@@ -18,7 +18,7 @@ struct comoving {
 	struct nb_cosmology law;
 	double *mark; /* of --at: scale factors, in the direction of the run */
 	size_t nmark;
-	double begun, next; /* scale factors of the step that is made */
+	double begun, next; /* scale factors of the step that is made, or was made last */
 	double kinetic;	    /* energy of the state, NaN: not computed; */
 	double integral;    /* of it over the scale factor, since the first state of the run: attribute ekin_da */
 };
@@ -32,7 +32,16 @@ void nb_step_comoving_load(struct step *s);
 int nb_step_comoving_plan(struct step *s, double *dt, double *exact);
 /* Whether the state is one of --at. */
 int nb_step_is_at_mark(const struct step *s);
-/* One step, short of the last kick; then, after that kick, the peculiar velocities at its end. */
+/* Of the step that is made, of which from and to are shares, 0 to 1, in the variable of the steps: the scale factor;
+ * how much a kick and a drift are, for the column vel of that step; how long it is to a body that falls, in the time in
+ * which eta sqrt(eps / acc) is. */
+double nb_step_comoving_time(const struct step *s, double share);
+double nb_step_comoving_kick(const struct step *s, double from, double to);
+double nb_step_comoving_drift(const struct step *s, double from, double to);
+double nb_step_comoving_fall(const struct step *s, double from, double to);
+/* Before a step of any kind. */
+void nb_step_begin_comoving(struct step *s);
+/* One step of all bodies, short of the last kick; then, after that kick, the peculiar velocities at its end. */
 void nb_step_advance_comoving(struct step *s);
 void nb_step_end_comoving(struct step *s);
 /* About how many steps there are from a frame to --until. */

@@ -13,12 +13,12 @@
 /* In a periodic box bodies are brought back inside after each drift, by those schemes that are kicks and drifts. */
 static void require_box_obeyed(struct step *s)
 {
-	const char *what = !s->opt.integrator->nstage	    ? "this integrator"
-			   : s->opt.collide != COLLIDE_NONE ? "option '--collide'"
-			   : s->opt.levels > 1		    ? "option '--levels'"
-							    : NULL;
+	const char *what = !s->opt.integrator->nstage	       ? "this integrator"
+			   : s->opt.collide != COLLIDE_NONE    ? "option '--collide'"
+			   : s->opt.levels > 1 && s->opt.whole ? "option '--blocks whole'"
+							       : NULL;
 	if (what)
-		nb_refuse_box(s->frame, what, "the leapfrog of equal steps");
+		nb_refuse_box(s->frame, what, "the leapfrog in equal steps, or with '--blocks split'");
 	nb_require_inside(s->frame, s->backend);
 }
 

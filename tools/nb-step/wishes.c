@@ -11,7 +11,8 @@ enum { PARALLEL = 10000 /* bodies: fewer are not worth starting threads */ };
 /* Accelerations of a body in the middle of others cancel, and it would make a long step among bodies with short ones.
  * So the strength of the field is an acceleration, or, if it is more, DEPTH pot^2 / (G M), which does not cancel: with
  * DEPTH 1 the acceleration by all the mass in one point.  With 10, errors of the energy of King spheres of 1000
- * softened bodies are 30 to 500 times smaller than without potentials, for three times the work. */
+ * softened bodies are 30 to 500 times smaller than without potentials, for three times the work.  In a periodic box
+ * potentials do not say how deep a body is. */
 static const double DEPTH_SOFTENED = 10, DEPTH = 1;
 
 /* In whole frames potentials are those of all bodies at each level, and steps may follow them more closely: DEPTH_WHOLE
@@ -32,7 +33,7 @@ struct wish nb_step_find_wish(struct step *s)
 		.mean = s->opt.whole ? s->blocks.mean : 0,
 		.eps = nb_require_attribute(s->frame, "softening", 0),
 		.acc = nb_step_read(s, NB_ACC, &nb_space_host),
-		.pot = read_if_there(s, NB_POT),
+		.pot = nb_box_of(s->frame) > 0 ? NULL : read_if_there(s, NB_POT),
 		.field = read_if_there(s, NB_POT_FIELD),
 		.own_eps = read_if_there(s, NB_EPS),
 		.mass = read_if_there(s, NB_MASS),
