@@ -32,7 +32,7 @@ static void speed(const double *x, enum model kind, double *v)
 }
 
 /* Sorted bodies and their velocities, with the truth for some of them. */
-enum { SAMPLE = 700 };
+enum { SAMPLE = UNIT_SANITIZED ? 200 : 700 };
 struct moving {
 	struct bodies b;
 	double *vel, *acc, *pot, *jerk;
@@ -148,7 +148,7 @@ static void test_jerk_direct(void)
 {
 	static const double tolerance[] = {3e-5, 1e-5, 1e-12};
 	const size_t sizes[] = {1, 2, 3, 17, 97, 257, 2001};
-	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes - UNIT_SANITIZED; s++)
 		for (int kind = 0; kind < MODELS; kind++)
 			for (int isa = 0; isa < 3; isa++) {
 				setenv("NB_SIMD", isa_name[isa], 1);
@@ -183,7 +183,7 @@ static void test_jerk_errors(void)
 		[DISK_2D] = {{1.3e-4, 5.6e-4, 6.3e-3}, {3.2e-3, 1.2e-2, 4.6e-2}},
 	};
 	for (int kind = 0; kind < MODELS; kind += UNIT_SANITIZED ? DISK_2D : 1) {
-		struct moving *m = moving_model((enum model)kind, UNIT_SANITIZED ? 4000 : 8000, 0.01);
+		struct moving *m = moving_model((enum model)kind, UNIT_SANITIZED ? 2500 : 8000, 0.01);
 		struct nb_tree tree = build(&m->b, 32, 2);
 		double last = 0;
 		for (int t = 0; t < 3; t++) {
@@ -216,7 +216,7 @@ static void test_jerk_galilean(void)
 {
 	static const double tolerance[] = {1e-6, 1e-6, 1e-11};
 	for (int precision = NB_F32; precision <= NB_F64; precision++) {
-		struct moving *m = moving_model(PLUMMER, 10000, 0.01);
+		struct moving *m = moving_model(PLUMMER, UNIT_SANITIZED ? 2500 : 10000, 0.01);
 		struct nb_tree tree = build(&m->b, 16, 2);
 		const struct nb_tree_walk walk = {.theta = 0.6};
 		const struct nb_gravity g = gravity(m, (enum nb_precision)precision);
@@ -249,7 +249,7 @@ static void test_jerk_galilean(void)
 static void test_jerk_beside(void)
 {
 	static const double tolerance[] = {1e-6, 1e-6, 1e-13};
-	struct moving *m = moving_model(CLUSTERS, 5000, 0.01);
+	struct moving *m = moving_model(CLUSTERS, UNIT_SANITIZED ? 2500 : 5000, 0.01);
 	struct nb_tree tree = build(&m->b, 16, 2);
 	const struct nb_tree_walk walk = {.theta = 0.6};
 	double *acc = nb_alloc(m->b.n, 3 * sizeof *acc), *pot = nb_alloc(m->b.n, sizeof *pot);
@@ -281,7 +281,7 @@ static void test_jerk_beside(void)
 static void test_jerk_reproducible(void)
 {
 	for (int precision = NB_F32; precision <= NB_F64; precision++) {
-		struct moving *m = moving_model(CLUSTERS, UNIT_SANITIZED ? 4000 : 12000, 0.01);
+		struct moving *m = moving_model(CLUSTERS, UNIT_SANITIZED ? 2500 : 12000, 0.01);
 		struct nb_tree tree = build(&m->b, 16, 2);
 		const size_t bytes = m->b.n * 3 * sizeof(double);
 		double *one = nb_alloc(1, bytes);
@@ -334,7 +334,7 @@ static void test_jerk_coincident(void)
 /* Other ways to walk: monopoles, cells by the acceleration, and a leaf that acts on itself as a cell. */
 static void test_jerk_ways(void)
 {
-	struct moving *m = moving_model(PLUMMER, UNIT_SANITIZED ? 4000 : 8000, 0.01);
+	struct moving *m = moving_model(PLUMMER, UNIT_SANITIZED ? 2500 : 8000, 0.01);
 	struct nb_tree quad = build(&m->b, 16, 2), mono = build(&m->b, 16, 1);
 	const struct nb_tree_walk half = {.theta = 0.5};
 	struct errors two = walk_errors(m, &quad, NB_F32, &half), one = walk_errors(m, &mono, NB_F32, &half);
