@@ -42,7 +42,8 @@ setup() {
 			cat long.nb long.nb long.nb long.nb >shrinks.nb
 			code=0
 			# the first byte of what is written says that the file is being read; then the pipe is full
-			NB_FOLD=$fold bash -o pipefail -c "$f" <shrinks.nb 2>said > >(cut_it) || code=$?
+			# (outside of the braces bash would start cut_it as a child of the command, and not wait for it)
+			{ NB_FOLD=$fold bash -o pipefail -c "$f" <shrinks.nb 2>said || code=$?; } > >(cut_it)
 			wait $!
 			case $code in
 			0) [ ! -s said ] ;; # it had read all

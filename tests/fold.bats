@@ -264,7 +264,7 @@ fails() {
 	fine 'mkdir d; cp ../data/force.nb d; (cd /; nb-gen -n 200 --no-history) | nb-force -e 0.1 | (cd d; nb-stats --compare force.nb)' 'gen | force | stats'
 	fine '(mkdir d; cd d; rmdir ../d; nb-gen -n 9) | nb-stats' 'gen | stats'
 	fine 'nb-stats < <(nb-gen -n 30 | nb-sort-zorder)' 'gen | sort-zorder | stats'
-	fine 'nb-gen -n 30 > >(nb-stats >out); wait $!' 'gen | stats'
+	fine '{ nb-gen -n 30; } > >(nb-stats >out); wait $!' 'gen | stats'
 	fine 'nb-gen -n 30 <&- | nb-sort-zorder | nb-stats' 'gen | sort-zorder | stats'
 	fine 'nb-gen -n 30 2>&- | nb-sort-zorder 2>&- | nb-stats 2>&-'
 	fine 'nb-gen -n 30 <&- 2>&- | nb-sort-zorder 2>&- | nb-stats <&0 2>&-'
