@@ -163,6 +163,18 @@ exact() {
 	equals "$(nb-gen uniform -n 500 --dim 2 | nb-groups --min 1 --fraction 30 --periodic 1 | mutate show group | sort -u)" 1
 }
 
+@test "bodies of single precision have the groups of the same numbers in double precision" {
+	nb-gen clusters -n 3000 -s 3 --precision f32 | nb-calc 'mass *= 1 + id % 7' >single.nb
+	nb-convert --to gadget single.nb -o wide 2>/dev/null
+	nb-convert --from gadget wide >wide.nb
+	nb-stats --fields wide.nb | grep -q ' pos *particle <f8 '
+	nb-groups -l 0.06 --periodic 4 wide.nb | mutate show group >want
+	nb-groups -l 0.06 --periodic 4 single.nb | mutate show group | cmp want
+	[ "$(sort -nu want | wc -l)" -gt 5 ]
+	for f in wide single; do nb-groups -l 0.06 --bound --catalogue $f.nb | mutate show mass >$f; done
+	cmp wide single
+}
+
 # bats test_tags=once
 @test "half of the bodies in one place or in a ball take no time that grows as their square" {
 	nb-gen uniform -n 400000 >u.nb

@@ -215,6 +215,12 @@ static struct nb_copy *valid_copy(struct nb_column *column, const struct nb_spac
 	return copy;
 }
 
+const float *nb_column_single(struct nb_column *column)
+{
+	const struct nb_copy *copy = is_single(column) ? any_valid(column, 1, NB_WIRE) : NULL;
+	return copy ? copy->data : NULL;
+}
+
 static void invalidate_others(struct nb_column *column, const struct nb_copy *keep)
 {
 	for (int i = 0; i < NB_MAX_COPIES; i++)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/reals.h"
 #include "common/status.h"
 #include "kernels/gravity/gravity.h"
 
@@ -46,6 +47,9 @@ struct nb_groups {
  * for each of those that keys do not tell apart (kernels/order/deep.h).
  * NB_OK, NB_ENOMEM; NB_ELIMIT: n >= 2^31, or bodies are too far apart. */
 NB_MUST_CHECK int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
+/* The same of these positions and masses instead of those of the job. */
+NB_MUST_CHECK int nb_groups_find_reals_cpu(const struct nb_groups_job *job, struct nb_reals pos, struct nb_reals mass,
+	uint32_t *group, struct nb_groups *groups);
 /* The same on the current device, with the same results; the arrays of the job, and group, are in its memory.  Waits
  * for the device. */
 NB_MUST_CHECK int nb_groups_find_cuda(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);

@@ -2,6 +2,7 @@
 #ifndef NB_GROUPS_INTERNAL_H
 #define NB_GROUPS_INTERNAL_H
 
+#include "common/reals.h"
 #include "kernels/groups/exact_internal.h"
 #include "kernels/groups/groups.h"
 #include "kernels/groups/sum_internal.h"
@@ -16,23 +17,33 @@ enum { NB_LINK_LEAF = 16 };
 struct nb_sorted {
 	struct nb_link_law law;
 	size_t n;
-	const double *pos;   /* n x 3, those of the caller */
+	struct nb_reals pos; /* n x 3, those of the caller */
 	uint32_t *perm;	     /* n */
 	struct nb_tree tree; /* of order 0, with boxes, of places inside of the periodic box */
 };
 
 /* Of n >= 1 bodies, whose number and law are there.  NB_OK, or what it failed with; nb_sorted_free follows in any case.
  */
-NB_MUST_CHECK int nb_sorted_make(struct nb_sorted *sorted, const double *pos);
+NB_MUST_CHECK int nb_sorted_make(struct nb_sorted *sorted, struct nb_reals pos);
 void nb_sorted_free(struct nb_sorted *sorted);
+
+/* Of a row, and of a body of the tree. */
+static inline void nb_sorted_row_place(const struct nb_sorted *sorted, size_t row, double place[3])
+{
+	double pos[3];
+	nb_reals_row(sorted->pos, row, pos);
+	nb_link_place(&sorted->law, pos, place);
+}
 
 static inline void nb_sorted_place(const struct nb_sorted *sorted, size_t i, double place[3])
 {
-	nb_link_place(&sorted->law, sorted->pos + 3 * (size_t)sorted->perm[i], place);
+	nb_sorted_row_place(sorted, sorted->perm[i], place);
 }
 
 /* label[i] = the smallest row of the group of body i; its own if it has no friends.  As nb_groups_find_cpu. */
 NB_MUST_CHECK int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, double box, uint32_t *label);
+NB_MUST_CHECK int nb_groups_link_reals_cpu(
+	size_t n, struct nb_reals pos, int dim, double length, double box, uint32_t *label);
 
 /* What becomes groups: sets of bodies, in any order. */
 struct nb_group_sets {

@@ -320,7 +320,7 @@ static int set_labels(struct link *link, uint32_t *label)
 	return NB_OK;
 }
 
-int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, double box, uint32_t *label)
+int nb_groups_link_reals_cpu(size_t n, struct nb_reals pos, int dim, double length, double box, uint32_t *label)
 {
 	struct link link = {.sorted = {.law = nb_link_law_of(dim, length, box), .n = n}};
 	if (n == 0)
@@ -338,4 +338,9 @@ int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, doub
 	nb_sorted_free(&link.sorted);
 	nb_free(link.parent);
 	return status;
+}
+
+int nb_groups_link_cpu(size_t n, const double *pos, int dim, double length, double box, uint32_t *label)
+{
+	return nb_groups_link_reals_cpu(n, (struct nb_reals){.f64 = pos}, dim, length, box, label);
 }

@@ -110,12 +110,13 @@ void nb_groups_free(struct nb_groups *groups)
 enum { NO_SET = 0 };
 
 /* number[k]: bodies of label k, becomes the number of its set from 1 on, NO_SET if it has too few. */
-static int number_sets(const struct nb_groups_job *job, uint32_t *number, struct nb_group_sets *sets)
+static int number_sets(
+	const struct nb_groups_job *job, struct nb_reals mass, uint32_t *number, struct nb_group_sets *sets)
 {
 	size_t count = 0, g = 0;
 	for (size_t k = 0; k < job->n; k++)
 		count += number[k] > 0 && number[k] >= job->least;
-	const int status = nb_group_sets_alloc(sets, count, job->mass != NULL);
+	const int status = nb_group_sets_alloc(sets, count, nb_reals_there(mass));
 	for (size_t k = 0; !status && k < job->n; k++) {
 		const int is_set = number[k] > 0 && number[k] >= job->least;
 		if (is_set) {
@@ -130,13 +131,14 @@ static int number_sets(const struct nb_groups_job *job, uint32_t *number, struct
 }
 
 /* group[i]: the label of body i becomes the number of its set. */
-static void add_bodies(
-	const struct nb_groups_job *job, const uint32_t *number, uint32_t *group, struct nb_group_sets *sets)
+static void add_bodies(const struct nb_groups_job *job, struct nb_reals mass, const uint32_t *number, uint32_t *group,
+	struct nb_group_sets *sets)
 {
+	const int with_mass = nb_reals_there(mass);
 	double largest = 0;
 #pragma omp parallel for reduction(max : largest)
-	for (size_t i = 0; i < (job->mass ? job->n : 0); i++)
-		largest = fabs(job->mass[i]) > largest ? fabs(job->mass[i]) : largest;
+	for (size_t i = 0; i < (with_mass ? job->n : 0); i++)
+		largest = fabs(nb_real(mass, i)) > largest ? fabs(nb_real(mass, i)) : largest;
 	sets->exponent = nb_sum_exponent(largest);
 	for (size_t i = 0; i < job->n; i++) {
 		group[i] = group[i] == NB_GROUPS_NONE ? NO_SET : number[group[i]];
@@ -147,15 +149,15 @@ static void add_bodies(
 		int32_t limb[NB_SUM_LIMBS];
 		sets->row[k] = i < sets->row[k] ? (uint32_t)i : sets->row[k];
 		sets->id[k] = id < sets->id[k] ? id : sets->id[k];
-		if (!job->mass)
+		if (!with_mass)
 			continue;
-		nb_sum_split(job->mass[i], sets->exponent, limb);
+		nb_sum_split(nb_real(mass, i), sets->exponent, limb);
 		for (size_t l = 0; l < NB_SUM_LIMBS; l++)
 			sets->sum[NB_SUM_LIMBS * k + l] += limb[l];
 	}
 }
 
-int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
+static int order(const struct nb_groups_job *job, struct nb_reals mass, uint32_t *group, struct nb_groups *groups)
 {
 	struct nb_group_sets sets = {0};
 	*groups = (struct nb_groups){0};
@@ -165,9 +167,9 @@ int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct
 	for (size_t i = 0; i < job->n; i++)
 		if (group[i] != NB_GROUPS_NONE)
 			number[group[i]]++;
-	int status = number_sets(job, number, &sets);
+	int status = number_sets(job, mass, number, &sets);
 	if (!status) {
-		add_bodies(job, number, group, &sets);
+		add_bodies(job, mass, number, group, &sets);
 		/* the numbers become places */
 		uint32_t *place = number;
 		status = nb_groups_place(&sets, place, groups);
@@ -182,9 +184,21 @@ int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct
 	return status;
 }
 
-int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
+int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
+{
+	return order(job, (struct nb_reals){.f64 = job->mass}, group, groups);
+}
+
+int nb_groups_find_reals_cpu(const struct nb_groups_job *job, struct nb_reals pos, struct nb_reals mass,
+	uint32_t *group, struct nb_groups *groups)
 {
 	*groups = (struct nb_groups){0};
-	const int status = nb_groups_link_cpu(job->n, job->pos, job->dim, job->length, job->box, group);
-	return status ? status : nb_groups_order_cpu(job, group, groups);
+	const int status = nb_groups_link_reals_cpu(job->n, pos, job->dim, job->length, job->box, group);
+	return status ? status : order(job, mass, group, groups);
+}
+
+int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
+{
+	return nb_groups_find_reals_cpu(
+		job, (struct nb_reals){.f64 = job->pos}, (struct nb_reals){.f64 = job->mass}, group, groups);
 }

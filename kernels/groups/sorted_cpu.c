@@ -12,7 +12,7 @@ static size_t place_block(const struct nb_sorted *sorted, size_t b, double place
 {
 	const size_t begin = b * BLOCK, n = sorted->n - begin < BLOCK ? sorted->n - begin : BLOCK;
 	for (size_t i = 0; i < n; i++)
-		nb_link_place(&sorted->law, sorted->pos + 3 * (begin + i), place + 3 * i);
+		nb_sorted_row_place(sorted, begin + i, place + 3 * i);
 	return n;
 }
 
@@ -56,7 +56,7 @@ static void place_of(const void *context, size_t i, double place[3])
 	nb_sorted_place(context, i, place);
 }
 
-int nb_sorted_make(struct nb_sorted *sorted, const double *pos)
+int nb_sorted_make(struct nb_sorted *sorted, struct nb_reals pos)
 {
 	struct nb_cube cube;
 	uint64_t *key = nb_alloc(sorted->n, sizeof *key);

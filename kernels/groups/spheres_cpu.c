@@ -100,7 +100,7 @@ static double find_spin(const struct nb_sorted *sorted, const double *vel, const
 	for (size_t i = 0; i < n; i++) {
 		const size_t row = ball->body[i].row;
 		double d[3], u[3];
-		nb_link_place(&sorted->law, sorted->pos + 3 * row, d);
+		nb_sorted_row_place(sorted, row, d);
 		for (size_t k = 0; k < 3; k++) {
 			d[k] -= centre[k];
 			d[k] -= fabs(d[k]) > sorted->law.half ? copysign(sorted->law.box, d[k]) : 0;
@@ -150,7 +150,7 @@ int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, si
 	size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere)
 {
 	struct nb_sorted sorted = {.law = nb_link_law_of(3, 0, job->box), .n = job->n};
-	int status = job->n && count ? nb_sorted_make(&sorted, job->pos) : NB_OK;
+	int status = job->n && count ? nb_sorted_make(&sorted, (struct nb_reals){.f64 = job->pos}) : NB_OK;
 	if (!status && job->n) {
 #pragma omp parallel for schedule(dynamic) reduction(max : status)
 		for (size_t k = 0; k < count * ndensity; k++) {

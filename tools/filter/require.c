@@ -74,6 +74,12 @@ const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, 
 	return nb_require_memory(frame, nb_column_read(column, space, NB_AS_F64));
 }
 
+struct nb_reals nb_require_reals(const struct nb_frame *frame, enum nb_field field)
+{
+	const float *single = nb_column_single(nb_require_field(frame, field));
+	return (struct nb_reals){single ? NULL : nb_require_f64(frame, field, &nb_space_host), single};
+}
+
 const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_space *space)
 {
 	struct nb_column *column = nb_frame_field(frame, NB_ID);

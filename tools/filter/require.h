@@ -2,6 +2,7 @@
 #ifndef NB_FILTER_REQUIRE_H
 #define NB_FILTER_REQUIRE_H
 
+#include "common/reals.h"
 #include "formats/stream/stream.h"
 
 _Noreturn void nb_out_of_memory(const struct nb_frame *frame);
@@ -26,6 +27,8 @@ void nb_blame_device(void);
 struct nb_column *nb_require_field(const struct nb_frame *frame, enum nb_field field);
 /* Contents of a field as f64 in that place, to read. */
 const double *nb_require_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space);
+/* The same on the host, in single precision if they are there like that: without a copy. */
+struct nb_reals nb_require_reals(const struct nb_frame *frame, enum nb_field field);
 /* The ids, of whatever width, in that place; NULL where the frame has none. */
 const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_space *space);
 /* The same for who changes them and puts them back (nb_column_lend); NULL where the frame has none. */

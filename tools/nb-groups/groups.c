@@ -120,19 +120,31 @@ static struct nb_groups_job find(struct nb_run *run, struct groups *opt, const s
 	const size_t n = frame->rows[NB_PARTICLE];
 	const double start = nb_now(), box = nb_require_box(frame, opt->box),
 		     length = find_length(run, opt, frame, box);
-	const double *pos = nb_require_f64(frame, NB_POS, space), *mass = NULL;
-	if (nb_frame_field(frame, NB_MASS))
-		mass = nb_require_f64(frame, NB_MASS, space);
-	const struct nb_groups_job job = {
-		n, pos, mass, nb_require_ids(frame, space), nb_require_dim(frame), length, box, (uint32_t)opt->least};
-	if (space->device < 0)
+	const int on_host = space->device < 0, has_mass = nb_frame_field(frame, NB_MASS) != NULL;
+	struct nb_groups_job job = {.n = n,
+		.id = nb_require_ids(frame, space),
+		.dim = nb_require_dim(frame),
+		.length = length,
+		.box = box,
+		.least = (uint32_t)opt->least};
+	struct nb_reals pos = {0}, mass = {0};
+	if (on_host) {
+		pos = nb_require_reals(frame, NB_POS);
+		mass = has_mass ? nb_require_reals(frame, NB_MASS) : mass;
 		nb_require_room(frame, "groups", ROOM + sizeof *opt->group);
+	} else {
+		job.pos = nb_require_f64(frame, NB_POS, space);
+		job.mass = has_mass ? nb_require_f64(frame, NB_MASS, space) : NULL;
+	}
 	opt->group = space->alloc(space, n * sizeof *opt->group);
 	if (!opt->group) {
 		nb_blame_device();
 		nb_out_of_memory(frame);
 	}
-	nb_require_done(run, run->backend->groups_find(&job, opt->group, found), "groups of", frame);
+	nb_require_done(run,
+		on_host ? nb_groups_find_reals_cpu(&job, pos, mass, opt->group, found)
+			: run->backend->groups_find(&job, opt->group, found),
+		"groups of", frame);
 	nb_verbose("frame %" PRIu64 ": %zu groups of %d or more bodies by a linking length of %.9g, on %s in %.4g s: "
 		   "%" PRIu32 " of %zu bodies, %" PRIu32 " in the first",
 		frame->number, found->count, opt->least, length, run->backend->name, nb_now() - start,
@@ -165,7 +177,8 @@ static void bind(const struct nb_run *run, struct groups *opt, struct nb_frame *
 	(void)nb_require_field(frame, NB_VEL);
 	nb_require_softening(frame, &nb_space_host, &law);
 	job->pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	job->mass = job->mass ? nb_require_f64(frame, NB_MASS, &nb_space_host) : NULL;
+	if (nb_frame_field(frame, NB_MASS))
+		job->mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
 	job->id = nb_require_ids(frame, &nb_space_host);
 	opt->pot = nb_require_memory(frame, nb_alloc(n, sizeof *opt->pot));
 	const struct nb_groups_binding binding = {
