@@ -207,10 +207,21 @@ needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folde
 	for sphere in 1,2,3 1,2,3,-1 1,2,3,4,5 a,b,c,d 0,0,0,nan; do
 		fails_with 2 "invalid sphere '$sphere'" "nb-convert --from csv --sphere '$sphere' </dev/null"
 	done
-	for option in '--rows 1' '--species 1' '--sphere 0,0,0,1' '--fields id' '--keep-derived'; do
+	for option in '--rows 1' '--species 1' '--sphere 0,0,0,1' '--fields id' '--keep-derived' '--precision f32'; do
 		fails_with 2 "option '${option%% *}' needs '--from'" "nb-convert --to csv $option </dev/null"
 	done
 	fails_with 1 'the bodies have no species to choose by' "printf 'x,y\n1,2\n' | nb-convert --from csv --species 1"
+}
+
+@test "real columns are imported with the width that is asked for" {
+	nb-gen clusters -n 300 --precision f32 >single.nb
+	nb-convert -q --to gadget single.nb -o g
+	for width in 32 64; do
+		nb-convert --from gadget --precision f$width g >$width.nb
+		equals "$(nb-stats --fields $width.nb | grep -c " <f$((width / 8)) ")" 3
+		nb-diff --fields pos,vel,mass --tolerance 0 single.nb $width.nb
+	done
+	fails_with 1 "field 'pos' of the body with id 0 is not finite" "printf 'id,x,y,z\\n0,1e39,0,0\\n' | nb-convert --from csv --precision f32"
 }
 
 # ---- snapshots ----

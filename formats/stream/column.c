@@ -4,6 +4,7 @@
 #include "common/mapped.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,6 +321,20 @@ void nb_column_borrow(struct nb_column *column, struct nb_owner *owner, void *da
 {
 	atomic_fetch_add_explicit(&owner->users, 1, memory_order_relaxed);
 	take_memory(column, &nb_space_host, owner, data);
+}
+
+int nb_column_set_real(struct nb_column *column, const char *dtype)
+{
+	const size_t count = column->rows * column->ncomp, width = nb_dtype_size(dtype);
+	const double *from = nb_column_read(column, &nb_space_host, NB_AS_F64);
+	void *to = from ? nb_space_host.alloc(&nb_space_host, count * width) : NULL;
+	if (!to)
+		return NB_ENOMEM;
+	nb_dtype_from_f64(dtype, count, from, to);
+	snprintf(column->dtype, sizeof column->dtype, "%s", dtype);
+	column->rowsize = width * column->ncomp;
+	nb_column_adopt(column, &nb_space_host, to);
+	return NB_OK;
 }
 
 /* The wire form, somewhere; made where the other form lives. */

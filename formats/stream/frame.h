@@ -120,6 +120,8 @@ void *nb_column_lend(struct nb_column *column, const struct nb_space *space, enu
 /* Contents written as f64 become what the columns' types can hold, as if the frame had been written and read; where
  * they live.  NB_OK or NB_ENOMEM (also: the device failed). */
 NB_MUST_CHECK int nb_frame_round(struct nb_frame *frame);
+/* Its numbers in another real type, "<f4" or "<f8".  NB_OK, NB_ENOMEM. */
+NB_MUST_CHECK int nb_column_set_real(struct nb_column *column, const char *dtype);
 /* The contents of a column of <f4, if they are on the host like that; else NULL. */
 const float *nb_column_single(struct nb_column *column);
 /* Frees copies other than the one valid copy that is cheapest to write out. */

@@ -43,6 +43,8 @@ static const struct nb_option options[] = {
 		.help = "tipsy: FILE is of PKDGRAV or ChaNGa, in an expanding universe of this density of matter"},
 	{0, "one-file", NB_FLAG(struct convert, subset.one_file),
 		.help = "read FILE alone, although it is one of several files of a snapshot"},
+	{0, "precision", NB_CHOICE(struct convert, precision), .arg = "f32|f64", .fallback = "f64 of pos and the like",
+		.help = "width of the real columns that are imported"},
 	{0, "rows", NB_TEXT(struct convert, rows), .arg = "FIRST:LAST:STEP", .fallback = "all",
 		.help = "import these bodies only, counted from 0 as they stand in the file; ::10 is every tenth"},
 	{0, "safe-cells", NB_FLAG(struct convert, safe),
@@ -205,6 +207,7 @@ static int import(struct nb_run *run, void *self, struct nb_frame *frame)
 	if (!there)
 		return 0;
 	nb_convert_require_fields(opt, frame);
+	nb_convert_set_precision(opt, frame);
 	nb_require_valid(frame);
 	check_ids(opt, frame);
 	if (nb_given(run, &opt->G)) {
@@ -281,6 +284,7 @@ const struct nb_tool nb_tool_convert = {
 		"show.  Without --to the suffix of -o FILE decides, such as .csv or .hdf5; else a stream is written.\n",
 	.more_help = list_lacking,
 	.size = sizeof(struct convert),
+	.defaults = &(const struct convert){.precision = NB_CONVERT_AS_READ},
 	.obeys_box = 1,
 	.obeys_systems = 1,
 	.check = check,

@@ -21,7 +21,7 @@ struct convert {
 	char divider;		 /* what it says, 0: nothing */
 
 	const char *fields, *rows, *species, *sphere; /* which part is imported */
-	int keep_derived;
+	int keep_derived, precision;
 	struct nb_subset subset; /* what they say */
 	double ball[4];		 /* of --sphere */
 	uint64_t files;		 /* --files */
@@ -39,6 +39,7 @@ struct convert {
 };
 
 enum { NB_CONVERT_MOST_FILES = 1000 };
+enum { NB_CONVERT_F32, NB_CONVERT_F64, NB_CONVERT_AS_READ }; /* --precision */
 
 /* ---- ways.c ---- */
 
@@ -53,6 +54,8 @@ void nb_convert_choose_ways(struct nb_run *run, struct convert *opt);
 
 /* Reads --fields, --rows, --species and --sphere; wrong usage ends the tool. */
 void nb_convert_parse_part(struct convert *opt);
+/* Columns of real numbers get the type of --precision. */
+void nb_convert_set_precision(const struct convert *opt, struct nb_frame *frame);
 /* Ends the tool if a column of --fields is not there. */
 void nb_convert_require_fields(const struct convert *opt, const struct nb_frame *frame);
 

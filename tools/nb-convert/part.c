@@ -3,6 +3,7 @@
 
 #include "common/nearest.h"
 #include "common/parse.h"
+#include "tools/filter/require.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -87,6 +88,15 @@ void nb_convert_parse_part(struct convert *opt)
 		part->first = opt->chosen;
 		part->count = 1;
 	}
+}
+
+void nb_convert_set_precision(const struct convert *opt, struct nb_frame *frame)
+{
+	static const char *const type[] = {[NB_CONVERT_F32] = "<f4", [NB_CONVERT_F64] = "<f8"};
+	const int other = opt->precision == NB_CONVERT_F32 ? NB_CONVERT_F64 : NB_CONVERT_F32;
+	for (size_t c = 0; opt->precision != NB_CONVERT_AS_READ && c < frame->ncolumn; c++)
+		if (strcmp(frame->column[c].dtype, type[other]) == 0)
+			nb_require_ok(nb_column_set_real(&frame->column[c], type[opt->precision]), frame);
 }
 
 void nb_convert_require_fields(const struct convert *opt, const struct nb_frame *frame)

@@ -40,14 +40,15 @@ void nb_convert_list_to(char *to, size_t size)
 /* Options of an import alone. */
 static const char *part_option(const struct convert *opt)
 {
-	return opt->fields	      ? "fields"
-	       : opt->keep_derived    ? "keep-derived"
-	       : opt->subset.one_file ? "one-file"
-	       : opt->omega0 > 0      ? "omega0"
-	       : opt->rows	      ? "rows"
-	       : opt->species	      ? "species"
-	       : opt->sphere	      ? "sphere"
-				      : NULL;
+	return opt->fields			      ? "fields"
+	       : opt->keep_derived		      ? "keep-derived"
+	       : opt->subset.one_file		      ? "one-file"
+	       : opt->omega0 > 0		      ? "omega0"
+	       : opt->precision != NB_CONVERT_AS_READ ? "precision"
+	       : opt->rows			      ? "rows"
+	       : opt->species			      ? "species"
+	       : opt->sphere			      ? "sphere"
+						      : NULL;
 }
 
 static int has_trait(const struct nb_format *format, unsigned trait)
