@@ -6,6 +6,8 @@ load helper
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
+	mkdir -p html/pictures
+	: >html/pictures/nb-power.1-cross.png
 	"$NB_TOP/man/make-html" html
 }
 
@@ -23,6 +25,11 @@ setup() {
 	for script in "$NB_TOP"/examples/*; do
 		[ ! -x "$script" ] || grep -q "<section id=\"$(basename "$script")\">" examples.html
 	done
+}
+
+@test "a picture that an example of a page draws stands behind its command" {
+	grep -A 1 'cross.png.*</code>' nb-power.1.html | grep -q '^<img .*src="pictures/nb-power.1-cross.png"'
+	[ "$(grep -c '<img ' nb-power.1.html)" -eq 1 ]
 }
 
 @test "each link leads somewhere, and nothing is fetched from elsewhere" {
