@@ -1,9 +1,11 @@
 /* extra_cpu.c - forces between a body and others, beside gravity. */
 #include "kernels/small/small.h"
+#include "kernels/small/small_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const struct nb_term_kind nb_extra_info[NB_NEXTRA] = {
 #define NB_EXTRA(id, name, keys, formula) {name, keys, formula},
@@ -40,6 +42,13 @@ static double cosine(double angle)
 /* What would do nothing. */
 static int require_effect(const struct nb_term *t, char *why)
 {
+	static const int of_lag[] = {NB_EXTRA_KEY_OMEGA, NB_EXTRA_KEY_INC, NB_EXTRA_KEY_NODE};
+	for (int j = 0; j < 3 && t->kind == NB_EXTRA_TIDES; j++)
+		if (t->given >> of_lag[j] & 1 && t->value[j == 0 ? NB_EXTRA_KEY_TAU : NB_EXTRA_KEY_OMEGA] == 0)
+			return FAIL("force tides: %s has no effect without %s", key_info[of_lag[j]].name,
+				key_info[j == 0 ? NB_EXTRA_KEY_TAU : NB_EXTRA_KEY_OMEGA].name);
+	if (t->kind == NB_EXTRA_GR_FULL && t->given >> NB_EXTRA_KEY_BODY & 1)
+		return FAIL("force gr-full: it is of all pairs, and has no body");
 	static const int times[] = {NB_EXTRA_KEY_TAU_A, NB_EXTRA_KEY_TAU_E, NB_EXTRA_KEY_TAU_I};
 	unsigned given = 0;
 	if (t->kind != NB_EXTRA_DAMP)
@@ -110,7 +119,9 @@ int nb_extra_find(struct nb_extra *e, size_t n, const double *mass, const uint64
 				return FAIL("force %s: no body with the id %.0f", name, t->value[keys[j]]);
 		}
 		const size_t from = e->from[k];
-		if (!(mass[from] > 0)) /* others would be pulled without a reaction */
+		if (t->kind == NB_EXTRA_GR_FULL && n > NB_SMALL_MOST)
+			return FAIL("force gr-full: more than %d bodies", NB_SMALL_MOST);
+		if (!(mass[from] > 0) && t->kind != NB_EXTRA_GR_FULL) /* others would be pulled without a reaction */
 			return FAIL("force %s: the centre, body %" PRIu64 ", has no mass", name, id ? id[from] : from);
 		if (t->kind == NB_EXTRA_DAMP && e->on[k] == from)
 			return FAIL("force damp: on=%.0f is the centre itself", t->value[NB_EXTRA_KEY_ON]);
@@ -223,6 +234,53 @@ static double accelerate(int kind, const struct pair *b, double *a)
 	}
 }
 
+/* G m / r of all others at each body, and the accelerations by them. */
+static void find_field(size_t n, const double *gm, const double *pos, double *depth, double *acc)
+{
+	memset(depth, 0, n * sizeof *depth);
+	memset(acc, 0, 3 * n * sizeof *acc);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++) {
+			const double d[3] = {pos[3 * j] - pos[3 * i], pos[3 * j + 1] - pos[3 * i + 1],
+				pos[3 * j + 2] - pos[3 * i + 2]};
+			const double r2 = product(d, d), by = gm[j] / sqrt(r2);
+			if (r2 == 0)
+				continue;
+			depth[i] += by;
+			for (size_t c = 0; c < 3; c++)
+				acc[3 * i + c] += by / r2 * d[c];
+		}
+}
+
+/* Terms of 1/c^2 of all pairs, for velocities relative to the centre of mass; the accelerations in them are those of
+ * gravity alone. */
+static void gr_full(double c, size_t n, const double *gm, const double *pos, const double *vel, double *acc)
+{
+	double depth[NB_SMALL_MOST], pull[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], drift[3];
+	find_field(n, gm, pos, depth, pull);
+	nb_small_centre(n, gm, vel, drift);
+	for (size_t k = 0; k < 3 * n; k++)
+		v[k] = vel[k] - drift[k % 3];
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++) {
+			const double *vi = &v[3 * i], *vj = &v[3 * j], *aj = &pull[3 * j];
+			double d[3], mixed[3], sum;
+			for (size_t k = 0; k < 3; k++) {
+				d[k] = pos[3 * i + k] - pos[3 * j + k];
+				mixed[k] = 4 * vi[k] - 3 * vj[k];
+			}
+			const double r2 = product(d, d), r = sqrt(r2), s = gm[j] / (r2 * r * (c * c)),
+				     along = product(d, vj);
+			if (r2 == 0 || gm[j] == 0)
+				continue;
+			sum = 4 * depth[i] + depth[j] - product(vi, vi) - 2 * product(vj, vj) + 4 * product(vi, vj);
+			sum += 1.5 * along * along / r2 + 0.5 * product(d, aj);
+			for (size_t k = 0; k < 3; k++)
+				acc[3 * i + k] += s *
+						  (sum * d[k] + product(d, mixed) * (vi[k] - vj[k]) + 3.5 * r2 * aj[k]);
+		}
+}
+
 static int is_acted_on(const struct nb_extra *e, int k, size_t i, double gm)
 {
 	const int kind = e->term[k].kind;
@@ -235,7 +293,9 @@ void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const do
 	for (int k = 0; k < e->n; k++) {
 		const int kind = e->term[k].kind;
 		const size_t from = e->from[k];
-		for (size_t i = 0; i < n; i++) {
+		if (kind == NB_EXTRA_GR_FULL)
+			gr_full(e->term[k].value[NB_EXTRA_KEY_C], n, gm, pos, vel, acc);
+		for (size_t i = 0; i < n && kind != NB_EXTRA_GR_FULL; i++) {
 			struct pair b = {.from = gm[from], .gm = gm[i], .p = e->term[k].value, .axis = e->axis[k]};
 			double a[3];
 			if (!is_acted_on(e, k, i, gm[i]))

@@ -38,10 +38,10 @@ static int find_state(const struct fifteen_of *of, double time, double *x, doubl
 }
 
 /* A system with these masses. */
-static int begin(const struct step *s, struct fifteen_of *of, size_t n, const double *mass)
+static int begin(
+	const struct step *s, struct fifteen_of *of, size_t n, const double *mass, const struct nb_extra *extra)
 {
 	const struct systems *all = &s->systems;
-	const struct nb_extra *extra = s->extra.n > 0 ? &s->extra : NULL;
 	of->is_ar = s->opt.integrator->few == NB_FEW_AR;
 	const int status = of->is_ar ? nb_ar_begin(&of->ar, n, mass, all->G)
 				     : nb_ias15_begin(&of->fifteen, n, mass, all->G, all->eps);
@@ -79,7 +79,7 @@ void nb_step_ias15_begin(struct step *s)
 	const struct systems *all = &s->systems;
 	nb_free_all(s->fifteen.of, s->fifteen.variation);
 	s->fifteen.variation = NULL;
-	if (s->opt.megno && s->extra.n > 0)
+	if (s->opt.megno && s->extras.n > 0)
 		nb_die(NB_EXIT_FAILED, "'--megno' knows the variations of gravity alone (want no nb-extra)");
 	if (s->opt.megno)
 		s->fifteen.variation = nb_require_memory(s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.variation));
@@ -95,7 +95,7 @@ void nb_step_ias15_begin(struct step *s)
 		of->ended = of->begun = s->clock.now;
 		of->made = of->all = 0;
 		of->lost = NULL;
-		if (begin(s, of, n, mass))
+		if (begin(s, of, n, mass, nb_step_extra(s, k)))
 			nb_die(NB_EXIT_FAILED,
 				"'--integrator %s' takes no masses or %s as extreme as those of %s %" PRIu64,
 				nb_step_few_name(s), of->is_ar ? "G" : "softening", all->many ? "system" : "frame",

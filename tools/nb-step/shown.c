@@ -20,43 +20,12 @@ const char *nb_step_few_name(const struct step *s)
 	return name[s->opt.integrator->few];
 }
 
-static _Noreturn void refuse(struct step *s, const char *what, const char *want)
+_Noreturn void nb_step_few_refuse(struct step *s, const char *what, const char *want)
 {
 	nb_step_progress_clear(&s->progress);
 	const int few = s->opt.integrator->few != NB_FEW_NONE;
 	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", and '--%s%s' %s", what, s->clock.step,
 		few ? "integrator " : "stop-when", few ? nb_step_few_name(s) : "", want);
-}
-
-/* The forces that nb-extra says in the frame to have added. */
-static void read_extra(struct step *s)
-{
-	const char *text = nb_frame_attribute(s->frame, "extra");
-	const size_t n = s->frame->rows[NB_PARTICLE];
-	char why[NB_TERM_WHY];
-	memset(&s->extra, 0, sizeof s->extra);
-	if (!text || n == 0)
-		return;
-	if (s->systems.of.n > 1)
-		refuse(s, "there are forces of nb-extra on many systems",
-			"has them on one alone (want nb-force alone, or leapfrog without --stop-when)");
-	if (nb_extra_parse(text, &s->extra, why) ||
-		nb_extra_find(&s->extra, n, nb_step_read(s, NB_MASS, &nb_space_host),
-			nb_frame_field(s->frame, NB_ID) ? nb_require_ids(s->frame, &nb_space_host) : NULL, why)) {
-		char what[NB_TERM_WHY + 24];
-		snprintf(what, sizeof what, "attribute 'extra' has %s", why);
-		refuse(s, what, "wants to know the force");
-	}
-	if (!nb_extra_needs_velocities(&s->extra) || s->opt.integrator->few == NB_FEW_IAS15)
-		return;
-	struct nb_extra other = s->extra;
-	for (int k = 0; k < other.n; k++)
-		if (other.term[k].kind == NB_EXTRA_GR)
-			other.term[k].kind = NB_EXTRA_GR_POTENTIAL;
-	refuse(s, "a force of nb-extra depends on velocities",
-		nb_extra_needs_velocities(&other)
-			? "takes none of these (want --integrator ias15)"
-			: "takes none of these (want --integrator ias15, or gr-potential in place of gr)");
 }
 
 /* Whether acc of system k is sum G m d / (d^2 + eps^2)^(3/2) over its other bodies, and what nb-extra adds. */
@@ -71,7 +40,8 @@ static int is_force_of_bodies(const struct step *s, size_t k, double G, double e
 	(void)nb_step_system_gather(all, k, 3, acc_of_all, acc);
 	for (size_t i = 0; i < n; i++)
 		gm[i] = G * mass[i];
-	nb_extra_add(&s->extra, n, gm, pos, vel, extra, NULL);
+	if (nb_step_extra(s, k))
+		nb_extra_add(nb_step_extra(s, k), n, gm, pos, vel, extra, NULL);
 	for (size_t i = 0; i < n; i++) {
 		double sum[3] = {extra[3 * i], extra[3 * i + 1], extra[3 * i + 2]};
 		double pulls = fabs(sum[0]) + fabs(sum[1]) + fabs(sum[2]);
@@ -101,18 +71,18 @@ void nb_step_few_require(struct step *s)
 	const double G = nb_require_attribute(s->frame, "G", 1), eps = nb_require_attribute(s->frame, "softening", 0);
 	const int softened = s->opt.integrator->few == NB_FEW_IAS15 || !s->opt.integrator->few;
 	if (nb_frame_field(s->frame, NB_EPS) || nb_frame_attribute(s->frame, "softening_kernel"))
-		refuse(s, "bodies have softenings of their own, or not Plummer's", "takes none of these");
+		nb_step_few_refuse(s, "bodies have softenings of their own, or not Plummer's", "takes none of these");
 	if (!softened && eps > 0)
-		refuse(s, "forces are softened", "takes no softening (want nb-force -e 0)");
+		nb_step_few_refuse(s, "forces are softened", "takes no softening (want nb-force -e 0)");
 	const double *acc = nb_step_read(s, NB_ACC, &nb_space_host);
 	int is_theirs = 1;
-	read_extra(s);
+	nb_step_extras_find(s);
 #pragma omp parallel for schedule(static) reduction(& : is_theirs) if (all->of.n > 64)
 	for (size_t k = 0; k < all->of.n; k++)
 		is_theirs &= is_force_of_bodies(s, k, G, eps, acc);
 	if (!is_theirs)
-		refuse(s, "the force is not that of all bodies on each other",
-			all->of.n > 1 || !s->opt.integrator->few
+		nb_step_few_refuse(s, "the force is not that of all bodies on each other",
+			!s->opt.integrator->few
 				? "takes no other (want nb-force alone, a direct sum in f64)"
 				: "takes no other (want nb-force, a direct sum in f64, alone or with nb-extra)");
 }
@@ -121,7 +91,6 @@ void nb_step_few_show(struct step *s, double dt)
 {
 	const struct systems *all = &s->systems;
 	const size_t n = s->frame->rows[NB_PARTICLE], bytes = 3 * n * sizeof *all->x;
-	const struct nb_extra extra = s->extra;
 	memcpy(nb_step_update(s, NB_POS, &nb_space_host), all->x, bytes);
 	memcpy(nb_step_update(s, NB_VEL, &nb_space_host), all->v, bytes);
 	nb_step_systems_mark(s);
@@ -130,15 +99,13 @@ void nb_step_few_show(struct step *s, double dt)
 	nb_step_compute_force(s);
 	if (memcmp(all->x, nb_step_read(s, NB_POS, &nb_space_host), bytes) != 0 ||
 		memcmp(all->v, nb_step_read(s, NB_VEL, &nb_space_host), bytes) != 0)
-		refuse(s, "the force pipeline changes the order of the bodies, or moves them",
+		nb_step_few_refuse(s, "the force pipeline changes the order of the bodies, or moves them",
 			"wants them as they are (want nb-force alone)");
 	if (memcmp(all->mass, nb_step_read(s, NB_MASS, &nb_space_host), n * sizeof *all->mass) != 0 ||
 		nb_require_attribute(s->frame, "G", 1) != all->G ||
 		nb_require_attribute(s->frame, "softening", 0) != all->eps)
-		refuse(s, "the force pipeline changes masses, G or the softening",
+		nb_step_few_refuse(s, "the force pipeline changes masses, G or the softening",
 			"has those of the first state (want nb-force alone)");
 	nb_step_few_require(s);
-	if (memcmp(&extra, &s->extra, sizeof extra) != 0)
-		refuse(s, "the force pipeline changes the forces beside gravity", "has those of the first state");
 	nb_step_megno_mark(s);
 }

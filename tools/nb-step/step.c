@@ -309,6 +309,7 @@ static void clear(void *self)
 	nb_step_whfast_free(&s->planets);
 	nb_free_all(s->fifteen.of, s->fifteen.variation, s->trace);
 	nb_step_systems_free(&s->systems);
+	nb_step_extras_free(&s->extras);
 	nb_step_stop_free(&s->stop);
 	nb_frame_clear(&s->here);
 	nb_frame_clear(&s->past);

@@ -282,7 +282,7 @@ struct step {
 	struct planets planets;
 	struct fifteen fifteen;
 	struct trace_of *trace; /* each system */
-	struct nb_extra extra;	/* forces of the pipeline beside gravity, for integrators of a few bodies */
+	struct extras extras;
 	struct comoving comoving;
 };
 

@@ -124,6 +124,24 @@ void nb_step_few_require(struct step *s);
 /* The frame gets the state that systems have (x, v), and the force in it; dt: of the step that made it. */
 void nb_step_few_show(struct step *s, double dt);
 
+/* Ends the tool: the integrator cannot have what is in the frame. */
+_Noreturn void nb_step_few_refuse(struct step *s, const char *what, const char *want);
+
+/* ---- extras.c: forces of nb-extra beside gravity, in their states ---- */
+struct extras {
+	int known; /* the first state of the run has been looked at: */
+	size_t n, room;
+	struct nb_extra *list; /* different ones; 0: none */
+	uint32_t *of;	       /* each system: which of these */
+};
+
+/* In a state that the frame has; ends the tool if they are not those of the first state of the run. */
+void nb_step_extras_find(struct step *s);
+/* Before a run. */
+void nb_step_extras_free(struct extras *e);
+/* Of system k; NULL: none. */
+const struct nb_extra *nb_step_extra(const struct step *s, size_t k);
+
 /* ---- whfast.c: a star and planets; called by few.c ---- */
 struct planets {
 	struct nb_whfast *map; /* of each system, for steps ... */

@@ -23,7 +23,7 @@ void nb_step_trace_begin(struct step *s)
 				"%s %" PRIu64 " has G %g and a mass of %g",
 				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number,
 				all->G, mass[0]);
-		s->trace[k].run.extra = s->extra.n > 0 ? &s->extra : NULL;
+		s->trace[k].run.extra = nb_step_extra(s, k);
 		nb_trace_load(&s->trace[k].run, x, v);
 	}
 }

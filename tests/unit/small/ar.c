@@ -12,7 +12,7 @@ static const double both[NB_SMALL_MOST + 1] = {3, 4, 5};
 static void follow(struct nb_ar *s, double time, double *x, double *v)
 {
 	double begun = 0;
-	while (fabs(nb_ar_elapsed(s)) < fabs(time)) {
+	for (int made = 0; fabs(nb_ar_elapsed(s)) < fabs(time) && made < 10000; made++) {
 		begun = nb_ar_elapsed(s);
 		if (nb_ar_step(s) || !(s->last * time > 0))
 			break;

@@ -109,6 +109,8 @@ static void test_rates(void)
 	CHECK_NEAR(change("gr c=1000", 0, 1, 0.3, 0, 10).peri / advance, 1, 3e-4);
 	CHECK_NEAR(change("gr-potential c=1000", 0, 1, 0.3, 0, 10).peri / advance, 1, 1e-3);
 
+	CHECK_NEAR(change("gr-full c=1000", 0.5, 1.5, 0.3, 0, 10).peri / (1.5 * advance), 1, 1e-3);
+
 	/* the node goes back, and the pericentre stands still at 63.43 degrees */
 	const double n_j2 = 20 * M_PI * 1e-6 * 0.25 / ((1 - 0.04) * (1 - 0.04)), inc = 0.7;
 	const struct elements by = change("oblate j2=1e-6 r=0.5", 0, 1, 0.2, inc, 10);
@@ -195,8 +197,6 @@ static void test_momentum(void)
 	}
 }
 
-/* ---- integrators -------------------------------------------------------------------------------- */
-
 static double apart(const double *x, const double *y)
 {
 	double most = 0;
@@ -204,6 +204,67 @@ static double apart(const double *x, const double *y)
 		most = fmax(most, fabs(x[k] - y[k]));
 	return most;
 }
+
+/* The energy in the first order of relativity, of the Lagrangian of Einstein, Infeld and Hoffmann; light INFINITY: that
+ * of Newton. */
+static double energy_of_pairs(double light, const double *x, const double *v)
+{
+	double sum = 0, terms = 0;
+	for (int i = 0; i < MOST; i++) {
+		const double *vi = &v[3 * i], v2 = dot(vi, vi);
+		double depth = 0;
+		sum += mass3[i] / 2 * v2;
+		terms += 3.0 / 8 * mass3[i] * v2 * v2;
+		for (int j = 0; j < MOST; j++) {
+			const double *vj = &v[3 * j], d[3] = {x[3 * i] - x[3 * j], x[3 * i + 1] - x[3 * j + 1],
+							      x[3 * i + 2] - x[3 * j + 2]};
+			const double r2 = dot(d, d), w = i == j ? 0 : mass3[i] * mass3[j] / sqrt(r2);
+			sum -= w / 2;
+			depth += w / mass3[i];
+			terms += i == j ? 0 : w / 4 * (6 * v2 - 7 * dot(vi, vj) - dot(d, vi) * dot(d, vj) / r2);
+		}
+		terms += mass3[i] / 2 * depth * depth;
+	}
+	return sum + terms / (light * light);
+}
+
+static void test_all_pairs(void)
+{
+	/* about a body that stands still, as gr */
+	static const double mass[2] = {1, 0};
+	const double x[6] = {0.1, 0.2, 0, 1, 0.5, 0.3}, v[6] = {0, 0, 0, -0.4, 0.9, 0.1};
+	double one[6] = {0}, all[6] = {0}, y[3 * MOST], u[3 * MOST];
+	const struct nb_extra gr = extra_of("gr c=10", 2, mass), full = extra_of("gr-full c=10", 2, mass);
+	nb_extra_add(&gr, 2, mass, x, v, one, NULL);
+	nb_extra_add(&full, 2, mass, x, v, all, NULL);
+	for (int d = 0; d < 6; d++)
+		CHECK_NEAR(all[d], one[d], 1e-17);
+	CHECK(all[4] != 0 && nb_extra_needs_velocities(&full));
+	/* the energy is conserved to the next order, about a centre that moves */
+	const struct nb_extra e = extra_of("gr-full c=1000", MOST, mass3);
+	double fall[3] = {0};
+	memcpy(y, x3, sizeof y);
+	memcpy(u, v3, sizeof u);
+	for (int k = 0; k < 3 * MOST; k++)
+		fall[k % 3] += mass3[k / 3] * u[k] / 2.4;
+	for (int k = 0; k < 3 * MOST; k++)
+		u[k] -= fall[k % 3];
+	const double first = energy_of_pairs(1000, y, u), newton = energy_of_pairs(INFINITY, y, u);
+	integrate(MOST, mass3, &e, 2, y, u);
+	printf("energy: %.3g, of Newton %.3g\n", energy_of_pairs(1000, y, u) - first,
+		energy_of_pairs(INFINITY, y, u) - newton);
+	CHECK_NEAR(energy_of_pairs(1000, y, u), first, 5e-10);
+	CHECK(fabs(energy_of_pairs(INFINITY, y, u) - newton) > 1e-7);
+	/* as fast as it moves, the forces are the same */
+	double still[3 * MOST] = {0}, moving[3 * MOST] = {0};
+	nb_extra_add(&e, MOST, mass3, y, u, still, NULL);
+	for (int k = 0; k < 3 * MOST; k++)
+		u[k] += 5;
+	nb_extra_add(&e, MOST, mass3, y, u, moving, NULL);
+	CHECK(apart(still, moving) < 1e-17);
+}
+
+/* ---- integrators -------------------------------------------------------------------------------- */
 
 /* The potential of relativity of the star in the kicks of vectors is that of nb_extra_add. */
 static void test_relativity(void)
@@ -281,10 +342,10 @@ static void test_axes(void)
 static void test_texts(void)
 {
 	static const char *const bad[] = {"", "gr", "gr c=0", "gr c=1 r=2", "oblate r=1", "wind c=1", "gr c=1; ",
-		"damp", "damp on=1", "damp on=1 tau_a=1 tau_e=0", "damp on=0.5 tau_a=1",
-		"gr c=1 body=9007199254740992"};
+		"damp", "damp on=1", "damp on=1 tau_a=1 tau_e=0", "damp on=0.5 tau_a=1", "gr c=1 body=9007199254740992",
+		"gr-full c=1 body=0", "tides k2=1 r=1 omega=1", "tides k2=1 r=1 tau=1 inc=3"};
 	const uint64_t id[2] = {7, 9};
-	const double massless[2] = {1, 0};
+	const double massless[2] = {1, 0}, mass17[NB_SMALL_MOST + 1] = {1};
 	struct nb_extra e;
 	char why[NB_TERM_WHY];
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
@@ -296,6 +357,8 @@ static void test_texts(void)
 	CHECK(e.from[0] == 1 && e.from[1] == 0 && e.on[1] == 1);
 	CHECK(nb_extra_parse("damp on=7 tau_a=1", &e, why) == NB_OK);
 	CHECK(nb_extra_find(&e, 2, mass3, id, why) == NB_EINVAL && strstr(why, "centre itself"));
+	CHECK(nb_extra_parse("gr-full c=1", &e, why) == NB_OK);
+	CHECK(nb_extra_find(&e, NB_SMALL_MOST + 1, mass17, NULL, why) == NB_EINVAL && strstr(why, "more than 16"));
 	CHECK(nb_extra_parse("tides k2=1 r=1 body=9", &e, why) == NB_OK);
 	CHECK(nb_extra_find(&e, 2, massless, id, why) == NB_EINVAL && strstr(why, "body 9, has no mass"));
 }
@@ -305,6 +368,7 @@ int main(void)
 	test_rates();
 	test_slopes();
 	test_momentum();
+	test_all_pairs();
 	test_integrators();
 	test_relativity();
 	test_axes();
