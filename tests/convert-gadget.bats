@@ -180,9 +180,9 @@ needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folde
 @test "what is not wanted of a file is not read" {
 	make_snapshot g n='(0,100000,100,0,0,0)'
 	export ASAN_OPTIONS=detect_leaks=0 # which does not work under strace
-	strace -e trace=read -o trace "$(command -v nb-convert)" --from gadget --species 2 --no-history g >/dev/null || skip 'no strace'
+	strace -f -e trace=read,pread64 -o trace "$(command -v nb-convert)" --from gadget --species 2 --no-history g >/dev/null || skip 'no strace'
 	awk -F '= ' '/\\1\\0\\0|"/ { n += $NF } END { exit !(n < 1e6) }' trace
-	strace -e trace=read -o trace "$(command -v nb-convert)" --from gadget --no-history g >/dev/null
+	strace -f -e trace=read,pread64 -o trace "$(command -v nb-convert)" --from gadget --no-history g >/dev/null
 	awk -F '= ' '{ n += $NF } END { exit !(n > 4e6) }' trace
 }
 
@@ -665,6 +665,20 @@ masses() { nb-convert -q --no-comments --to csv | cut -d, -f4 | tr '\n' ' '; }
 	fails_with 1 'cut.g2: the file ends within the header, after 200 bytes' 'nb-convert --from gadget cut.g2'
 	printf '\x01' | dd of=l8.g1 bs=1 seek=52 conv=notrunc status=none
 	fails_with 1 'l8.g1: the header counts 1 bodies of type 6 (types are 0 to 5)' 'nb-convert --from gadget l8.g1'
+}
+
+@test "a large snapshot gives the same frame and the same error for any number of threads, from a file and a pipe" {
+	local threads
+	nb-gen plummer -n 110000 | nb-convert -q --to gadget >p.gad
+	from gadget -q >pipe.nb < <(cat p.gad)
+	head -c 2000000 p.gad >cut.gad
+	for threads in 1 3; do
+		OMP_NUM_THREADS=$threads from gadget -q p.gad | cmp - pipe.nb
+		OMP_NUM_THREADS=$threads from gadget -q --rows 7:109000:1 p.gad >part.nb
+		cmp part.nb <(cat p.gad | from gadget -q --rows 7:109000:1)
+		OMP_NUM_THREADS=$threads run ! from gadget -q cut.gad
+		[[ $output =~ ^nb-convert:\ cut.gad\ block\ 2\ .*\ has\ 1320000\ bytes,\ but\ the\ file\ ends\ after\ 2000000$ ]]
+	done
 }
 
 @test "a header that promises more bodies than a pipe brings takes no memory for them" {

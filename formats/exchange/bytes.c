@@ -17,6 +17,7 @@ int nb_bytes_open(struct nb_bytes *bytes, int fd)
 	*bytes = (struct nb_bytes){.fd = fd};
 	const off_t from = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
 	bytes->seekable = from >= 0;
+	bytes->from = from;
 	bytes->size = from >= 0 && st.st_size > from ? (uint64_t)(st.st_size - from) : 0;
 	bytes->ahead = NB_BYTES_MOST;
 	bytes->buffer = nb_alloc(NB_BYTES_MOST, 1);
@@ -73,6 +74,21 @@ ssize_t nb_bytes_read(struct nb_bytes *bytes, void *to, size_t most)
 	memcpy(to, bytes->buffer + bytes->begin, n);
 	nb_bytes_pass(bytes, n);
 	return (ssize_t)n;
+}
+
+int nb_bytes_are_ahead(const struct nb_bytes *bytes, uint64_t offset, void *to, size_t n)
+{
+	unsigned char *next = to;
+	off_t at = bytes->from + (off_t)(bytes->at + offset);
+	while (n) {
+		const ssize_t got = pread(bytes->fd, next, n, at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return 0;
+		next += got, at += got, n -= (size_t)got;
+	}
+	return 1;
 }
 
 int nb_bytes_skip(struct nb_bytes *bytes, uint64_t n)

@@ -16,6 +16,7 @@ struct nb_bytes {
 	uint64_t size; /* of a regular file, from where it was opened; else 0 */
 	uint64_t at;   /* offset of the next byte from there */
 	/* private */
+	off_t from; /* where a regular file was opened */
 	unsigned char *buffer;
 	size_t begin, end;
 	size_t ahead; /* read at once: little behind a jump, since another may follow */
@@ -31,6 +32,9 @@ const unsigned char *nb_bytes_peek(struct nb_bytes *bytes, size_t n, size_t *the
 void nb_bytes_pass(struct nb_bytes *bytes, size_t n);
 /* As read(2): what there is of the next bytes, at most so many; 0: the end; -1 with errno. */
 ssize_t nb_bytes_read(struct nb_bytes *bytes, void *to, size_t most);
+/* n bytes of a regular file, so far behind the next one; several threads may ask at once.  Whether they are there and
+ * could be read. */
+int nb_bytes_are_ahead(const struct nb_bytes *bytes, uint64_t offset, void *to, size_t n);
 /* Goes on n bytes further, in a regular file without reading them.  0; 1: the input ends before; -1 with errno. */
 int nb_bytes_skip(struct nb_bytes *bytes, uint64_t n);
 /* Goes to that offset of a regular file.  0, or -1 with errno. */

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NEAR = 64 << 10, FIRST_ROOM = 1 << 16 };
+enum { NEAR = 64 << 10, FIRST_ROOM = 1 << 16, LEAST_SHARED = 1 << 20 };
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
@@ -111,12 +111,48 @@ static int put(struct nb_gadget_reader *reader, struct nb_gadget_sink *sink, con
 	return NB_OK;
 }
 
+/* All rows of a run without gaps by all threads, if a regular file has them: mostly they clear new memory.  0: not all
+ * could be read, and the reader stands where it stood. */
+static int take_shared(struct nb_gadget_reader *reader, size_t n, size_t rowsize, struct nb_gadget_sink *sink)
+{
+	const size_t most = NB_BYTES_MOST / rowsize, pieces = (n + most - 1) / most;
+	int good = 1;
+#pragma omp parallel reduction(&& : good)
+	{
+		unsigned char *piece = nb_alloc(NB_BYTES_MOST, 1);
+#pragma omp for
+		for (size_t p = 0; p < pieces; p++) {
+			const size_t first = p * most, rows = n - first < most ? n - first : most;
+			good = good && piece &&
+			       nb_bytes_are_ahead(reader->bytes, first * rowsize, piece, rows * rowsize);
+			if (good)
+				sink->take(piece, rows * sink->ncomp, reader->swap,
+					sink->to + (sink->row + first) * sink->rowsize);
+		}
+		nb_free(piece);
+	}
+	if (!good || nb_bytes_skip(reader->bytes, n * rowsize))
+		return 0;
+	sink->row += n;
+	return 1;
+}
+
+static int may_share(
+	struct nb_gadget_reader *reader, const struct nb_gadget_run *run, size_t rowsize, struct nb_gadget_sink *sink)
+{
+	return reader->bytes->seekable && run->step == 1 && run->count >= LEAST_SHARED / rowsize && !sink->chosen &&
+	       (!sink->room || sink->room - sink->row >= run->count);
+}
+
 /* The rows of one run, which begins here in the block. */
 static int take_run(
 	struct nb_gadget_reader *reader, const struct nb_gadget_run *run, size_t rowsize, struct nb_gadget_sink *sink)
 {
 	/* rows that are far from each other are read one by one */
 	const uint64_t most = run->step > NEAR / rowsize ? 1 : (NB_BYTES_MOST / rowsize - 1) / run->step + 1;
+	/* what cannot be shared is read by one thread, which says what is wrong */
+	if (may_share(reader, run, rowsize, sink) && take_shared(reader, (size_t)run->count, rowsize, sink))
+		return NB_OK;
 	for (uint64_t k = 0; k < run->count;) {
 		const size_t n = (size_t)(run->count - k < most ? run->count - k : most);
 		const size_t span = ((n - 1) * (size_t)run->step + 1) * rowsize;
