@@ -43,6 +43,11 @@ completes() {
 	completes 'plummer point' nb-field p
 }
 
+@test "forces of nb-extra" {
+	completes "$(nb-extra help | awk '/^forces/ { listed = 1 } listed && /^  [a-z]/ { print $1 }' | sort | paste -sd ' ')" nb-extra ''
+	completes 'gr gr-potential' nb-extra g
+}
+
 @test "presets" {
 	completes 'energies energy' nb-plot ene
 	completes 'text' nb-plot --format t

@@ -17,8 +17,8 @@ _nb_argument() { # what follows option $2 in the help of program $1: N, FILE, f3
 		} }'
 }
 
-_nb_models() { # the models, potentials or presets that program $1 lists, if it lists any
-	"$1" --help 2>/dev/null | awk '/^[^ ]/ { listed = $0 ~ /^(models|potentials|presets)[:,]/ } listed && /^  [^ ]/ { print $1 }'
+_nb_models() { # the models, potentials, forces or presets that program $1 lists, if it lists any
+	"$1" --help 2>/dev/null | awk '/^[^ ]/ { listed = $0 ~ /^(models|potentials|forces|presets)[:,]/ } listed && /^  [^ ]/ { print $1 }'
 }
 
 _nb_kernels() { # of nb-force, which is program $1
