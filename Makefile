@@ -95,9 +95,11 @@ endif
 include make/cuda.mk
 
 # A program of a pipeline is started often, and without shared libraries in half the time.  CUDA finds its driver by
-# dlopen, and sanitizers want the libraries.  (The linker warns of a dlopen in libgomp that is for offloading.)
+# dlopen, and sanitizers want the libraries.  (The linker warns of dlopen in static programs; its option -w would keep it
+# quiet, and make programs with undefined functions, too.)
+STATIC := $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker --wrap=dlopen)
 ifeq ($(CONFIG),cpu)
-PROGRAM_LDFLAGS ?= $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
+PROGRAM_LDFLAGS ?= $(STATIC)
 endif
 
 # libhdf5 is in a program of its own (formats/exchange/hdf5), which nb holds as data: the programs start as fast as without it.
@@ -107,7 +109,7 @@ HDF5_A := $(firstword $(filter /%,$(foreach f,hdf5/serial/libhdf5.a libhdf5.a,$(
 HDF5   ?= $(if $(HDF5_A),1,0)
 HDF5_INCLUDE = $(if $(filter %/hdf5/serial/libhdf5.a,$(HDF5_A)),-isystem /usr/include/hdf5/serial)
 HDF5_LIBS = $(HDF5_A) $(filter /%,$(foreach f,libsz.a libaec.a libz.a,$(shell $(CC) -print-file-name=$f)))
-HDF5_LDFLAGS = -s $(if $(filter /%,$(shell $(CC) -print-file-name=libc.a)),-static-pie -Xlinker -w)
+HDF5_LDFLAGS = -s $(STATIC)
 
 # cairo is loaded by a program of its own, too, which draws for nb: formats/canvas/canvas.h.
 CAIRO_C = formats/canvas/cairo.c

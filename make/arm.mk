@@ -5,7 +5,7 @@ ifeq ($(ARM),1)
 override CC := $(CROSS)gcc
 override AR := $(CROSS)ar
 OBJCOPY := $(CROSS)objcopy
-LDFLAGS += -static -Xlinker -w # it warns of a dlopen in libgomp that is for offloading
+LDFLAGS += -static -Wl,--wrap=dlopen
 # gcc 12 breaks down while it makes vectors of a loop of a unit test
 $(BUILD)/tests/unit/models/model.o: CFLAGS += -fno-tree-vectorize
 endif
