@@ -35,7 +35,7 @@ finds() {
 	run --separate-stderr "$python" -W ignore "$NB_TOP/tests/read-back.py" "$reader" "${files[@]}"
 	echo "$output $stderr"
 	[ "$status" -eq 0 ]
-	equals "$(sed "s/^$reader [^ ]* 301 //" <<<"$output")" "$(printf '%s\n' "${want[@]}")"
+	equals "$(printf '%s\n' "$output" | sed "s/^$reader [^ ]* 301 //")" "$(printf '%s\n' "${want[@]}")"
 }
 
 # bats test_tags=once
