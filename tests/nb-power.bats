@@ -198,6 +198,19 @@ differ() {
 	equals "$(cat lines)" 3
 }
 
+@test "bodies of single precision have the spectrum, pairs and neighbours of the same numbers in double precision" {
+	nb-gen clusters -n 3000 --precision f32 | nb-calc 'mass *= 1 + id % 7' >single.nb
+	nb-convert -q --to gadget single.nb -o snapshot
+	nb-convert --from gadget snapshot >wide.nb
+	for f in wide single; do
+		nb-power --mesh 16 --periodic 8 --format tsv $f.nb | cut -f 3-
+		nb-power --pairs 0.1,1 --periodic 8 --format tsv $f.nb | cut -f 3-
+		cat $f.nb | nb-neighbours --nearest 8 --periodic 8 >$f.near
+		mutate show density <$f.near
+	done | awk '{ seen[$0]++ } END { for (line in seen) if (seen[line] % 2) exit 1 }'
+	nb-diff --fields id,pos,vel,mass --tolerance 0 single.nb single.near
+}
+
 @test "what has no box, no third dimension, no memory or no such mesh is refused" {
 	nb-gen plummer -n 10 >p.nb
 	fails_with 1 "frame 0 has no periodic box (want '--periodic L', or attribute box)" 'nb-power p.nb'

@@ -289,7 +289,13 @@ void *nb_column_update(struct nb_column *column, const struct nb_space *space, e
 void *nb_column_lend(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	struct nb_copy *copy = valid_copy(column, space, form);
-	return copy && !detach(column, copy) ? copy->data : NULL;
+	if (!copy || detach(column, copy))
+		return NULL;
+	/* f32 can be made again of f64: both would be there for as long as the work takes */
+	for (int i = 0; i < NB_MAX_COPIES && is_single(column) && copy->form == NB_AS_F64; i++)
+		if (&column->copy[i] != copy && column->copy[i].space == space)
+			release_copy(&column->copy[i]);
+	return copy->data;
 }
 
 void nb_column_trim(struct nb_column *column)

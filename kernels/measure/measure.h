@@ -30,7 +30,8 @@ struct nb_moments {
 	double speed_max;   /* largest |v|; NaN where n is 0 */
 };
 
-/* One pass over n bodies: pos and vel n x 3 (vel may be NULL), mass n. NB_OK or NB_ENOMEM. */
+/* One pass over n bodies: pos and vel n x 3 (vel may be NULL, and on the CPU pos: all at 0), mass n.  NB_OK or
+ * NB_ENOMEM. */
 NB_MUST_CHECK int nb_moments_cpu(
 	size_t n, const double *mass, const double *pos, const double *vel, struct nb_moments *moments);
 

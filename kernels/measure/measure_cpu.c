@@ -65,10 +65,11 @@ static double sum_range_of(struct range r, const double *x, const double *y, con
 
 static void chunk_moments(struct range r, const double *mass, const double *pos, const double *vel, double *p)
 {
+	static const double origin[3];
 	double lane[NB_MOMENT_SPEED2][NB_SUM_LANES] = {{0}}, fastest = 0;
 	for (size_t i = r.begin; i < r.end; i++) {
 		const size_t l = (i - r.begin) % NB_SUM_LANES;
-		const double m = mass[i], *x = &pos[3 * i];
+		const double m = mass[i], *x = pos ? &pos[3 * i] : origin;
 		lane[NB_MOMENT_MASS][l] += m;
 		for (int k = 0; k < 3; k++)
 			lane[NB_MOMENT_COM + k][l] += m * x[k];

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/hd.h"
+#include "common/reals.h"
 #include "common/status.h"
 
 #ifdef __cplusplus
@@ -60,6 +61,9 @@ struct nb_mesh_paint {
  * does `shifted`, unless it is NULL, of bodies that are moved by half a cell along each axis.  NB_OK, NB_ENOMEM,
  * NB_ELIMIT (n >= 2^31). */
 NB_MUST_CHECK int nb_mesh_paint_cpu(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
+/* The same of these positions instead of paint->pos. */
+NB_MUST_CHECK int nb_mesh_paint_reals_cpu(
+	const struct nb_mesh_paint *paint, struct nb_reals pos, void *mesh, void *shifted);
 
 /* In place: the whole numbers, times the unit, become modes: mode k = sum over cells of number exp(-2 pi i k cell / m).
  * m as from nb_mesh_size.  NB_OK, NB_ENOMEM. */

@@ -50,8 +50,8 @@ static NB_HD int nb_mesh_cell(int at, int m)
 
 /* Of the CPU, for each instruction set: paints n bodies, which are moved by shift cells.  All cells that they reach
  * belong to this thread, and so do the rest of the rows. */
-typedef void nb_mesh_paint_bodies(
-	const struct nb_mesh_paint *paint, double shift, const uint32_t *row, size_t n, int64_t *mesh);
+typedef void nb_mesh_paint_bodies(const struct nb_mesh_paint *paint, struct nb_reals pos, double shift,
+	const uint32_t *row, size_t n, int64_t *mesh);
 NB_ISA_DECLARE(nb_mesh_paint_bodies)
 /* Points from, from + 1, ..., to - 1. */
 typedef void nb_mesh_gather_part(

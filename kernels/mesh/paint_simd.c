@@ -18,7 +18,8 @@ static NB_HD void add_line(const int order, double mass, double across, const do
 #endif
 }
 
-static NB_HD void paint_one(const int order, const struct nb_mesh_paint *paint, double shift, size_t i, int64_t *mesh)
+static NB_HD void paint_one(
+	const int order, const struct nb_mesh_paint *paint, struct nb_reals pos, double shift, size_t i, int64_t *mesh)
 {
 	const size_t m = (size_t)paint->m, length = nb_mesh_row(paint->m);
 	const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
@@ -27,7 +28,7 @@ static NB_HD void paint_one(const int order, const struct nb_mesh_paint *paint, 
 	int first = 0;
 	for (int c = 0; c < 3; c++) {
 		first = nb_mesh_spline_line(
-			order, nb_mesh_place(paint->pos[3 * i + (size_t)c], paint) + shift, weight[c]);
+			order, nb_mesh_place(nb_real(pos, 3 * i + (size_t)c), paint) + shift, weight[c]);
 		for (int j = 0; j < order; j++)
 			cell[c][j] = (size_t)nb_mesh_cell(first + j, paint->m);
 	}
@@ -44,19 +45,20 @@ static NB_HD void paint_one(const int order, const struct nb_mesh_paint *paint, 
 		}
 }
 
-void NB_ISA(nb_mesh_paint_bodies)(
-	const struct nb_mesh_paint *paint, double shift, const uint32_t *row, size_t n, int64_t *mesh)
+void NB_ISA(nb_mesh_paint_bodies)(const struct nb_mesh_paint *paint, struct nb_reals pos, double shift,
+	const uint32_t *row, size_t n, int64_t *mesh)
 {
 	for (size_t k = 0; k < n; k++) {
 		const size_t i = row[k];
-		__builtin_prefetch(paint->pos + 3 * (size_t)row[k + AHEAD < n ? k + AHEAD : k]);
+		const size_t next = 3 * (size_t)row[k + AHEAD < n ? k + AHEAD : k];
+		__builtin_prefetch(pos.f32 ? (const void *)(pos.f32 + next) : pos.f64 + next);
 		switch (paint->order) {
-		case 1: paint_one(1, paint, shift, i, mesh); break;
-		case 2: paint_one(2, paint, shift, i, mesh); break;
-		case 3: paint_one(3, paint, shift, i, mesh); break;
-		case 4: paint_one(4, paint, shift, i, mesh); break;
-		case 5: paint_one(5, paint, shift, i, mesh); break;
-		default: paint_one(6, paint, shift, i, mesh); break;
+		case 1: paint_one(1, paint, pos, shift, i, mesh); break;
+		case 2: paint_one(2, paint, pos, shift, i, mesh); break;
+		case 3: paint_one(3, paint, pos, shift, i, mesh); break;
+		case 4: paint_one(4, paint, pos, shift, i, mesh); break;
+		case 5: paint_one(5, paint, pos, shift, i, mesh); break;
+		default: paint_one(6, paint, pos, shift, i, mesh); break;
 		}
 	}
 }

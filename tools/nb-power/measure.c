@@ -15,12 +15,15 @@ struct nb_power_bodies nb_power_load(struct nb_run *run, const struct nb_frame *
 	nb_require_valid(frame);
 	if (nb_require_dim(frame) != 3)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is two-dimensional (want bodies in space)", frame->number);
-	bodies.pos = nb_require_f64(frame, NB_POS, space);
+	if (space->device < 0)
+		bodies.pos = nb_require_reals(frame, NB_POS);
+	else
+		bodies.pos.f64 = nb_require_f64(frame, NB_POS, space);
 	double total = (double)bodies.n, square = total;
 	if (nb_frame_field(frame, NB_MASS)) {
 		struct nb_moments moments;
 		bodies.mass = nb_require_f64(frame, NB_MASS, space);
-		nb_require_done(run, run->backend->moments(bodies.n, bodies.mass, bodies.pos, NULL, &moments),
+		nb_require_done(run, run->backend->moments(bodies.n, bodies.mass, bodies.pos.f64, NULL, &moments),
 			"masses of", frame);
 		nb_require_done(run, run->backend->potential_energy(bodies.n, bodies.mass, bodies.mass, &square),
 			"masses of", frame);
@@ -75,10 +78,13 @@ static void take_time(struct nb_run *run, const struct nb_frame *frame, double *
 static struct nb_mesh_modes find_modes(struct nb_run *run, struct nb_power *self, const struct nb_frame *frame,
 	const struct nb_power_bodies *bodies, double box, int fold, void *const mesh[2])
 {
-	const struct nb_mesh_paint paint = {
-		bodies->n, bodies->pos, bodies->mass, box, nb_mesh_unit(bodies->total), fold, self->cells, self->order};
+	const struct nb_mesh_paint paint = {bodies->n, bodies->pos.f64, bodies->mass, box, nb_mesh_unit(bodies->total),
+		fold, self->cells, self->order};
 	double start = nb_now();
-	nb_require_done(run, run->backend->mesh_paint(&paint, mesh[0], mesh[1]), "density of", frame);
+	nb_require_done(run,
+		bodies->pos.f32 ? nb_mesh_paint_reals_cpu(&paint, bodies->pos, mesh[0], mesh[1])
+				: run->backend->mesh_paint(&paint, mesh[0], mesh[1]),
+		"density of", frame);
 	take_time(run, frame, &start, &self->seconds.paint);
 	for (int k = 0; k < 2 && mesh[k]; k++)
 		nb_require_done(run, run->backend->mesh_transform(self->cells, paint.unit, mesh[k]), "modes of", frame);

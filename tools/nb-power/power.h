@@ -13,8 +13,9 @@ enum { NB_POWER_MESHES = 4, NB_POWER_FOLDS = 16 };
 /* Bodies whose density is measured, where the backend computes. */
 struct nb_power_bodies {
 	size_t n;
-	const double *pos, *mass; /* mass: NULL: 1 each */
-	double total, shot;	  /* sum m, sum m^2 / (sum m)^2 */
+	struct nb_reals pos;
+	const double *mass; /* NULL: 1 each */
+	double total, shot; /* sum m, sum m^2 / (sum m)^2 */
 };
 
 /* --pairs: what is counted. */
