@@ -7,8 +7,11 @@ CFLAGS  += $(if $(filter %_ref.c,$<),,-fsanitize=address,undefined,float-cast-ov
 LDFLAGS += -fsanitize=address -no-pie
 # With all checks gcc takes minutes for the walk; what these find, AddressSanitizer or the compiler finds too.
 SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param asan-instrumentation-with-call-threshold=3000
-# Where programs choose AVX-512, the text of the kernels is checked in its variant and in the plain one.
-SIMD_OPT_avx2 = $(if $(shell grep -m1 -o avx512vl /proc/cpuinfo),-fno-sanitize=all)
+# Where programs choose AVX-512, addresses are checked in its variant of the kernels, and in the plain one what is undefined.
+CHOOSES_AVX512 := $(shell grep -m1 -o avx512vl /proc/cpuinfo)
+SIMD_OPT_plain = $(if $(CHOOSES_AVX512),-fno-sanitize=address)
+SIMD_OPT_avx2 = $(if $(CHOOSES_AVX512),-fno-sanitize=all)
+SIMD_OPT_avx512 = $(if $(CHOOSES_AVX512),-fno-sanitize=undefined -fno-sanitize=float-cast-overflow,-fno-sanitize=all)
 endif
 # Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
 ifeq ($(COV),1)
