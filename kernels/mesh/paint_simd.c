@@ -23,12 +23,12 @@ static NB_HD void paint_one(
 {
 	const size_t m = (size_t)paint->m, length = nb_mesh_row(paint->m);
 	const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
-	double weight[3][NB_MESH_LINE];
+	double weight[3][NB_MESH_LINE], at[3];
 	size_t cell[3][NB_MESH_ORDERS];
 	int first = 0;
+	nb_reals_row(pos, i, at);
 	for (int c = 0; c < 3; c++) {
-		first = nb_mesh_spline_line(
-			order, nb_mesh_place(nb_real(pos, 3 * i + (size_t)c), paint) + shift, weight[c]);
+		first = nb_mesh_spline_line(order, nb_mesh_place(at[c], paint) + shift, weight[c]);
 		for (int j = 0; j < order; j++)
 			cell[c][j] = (size_t)nb_mesh_cell(first + j, paint->m);
 	}
