@@ -486,7 +486,7 @@ pairs_of() { # pairs_of FILE N
 
 @test "-v says what auto chose, and why" {
 	run bash -c 'nb-gen plummer -n 1000 | nb-force -v -j 2 2>&1 >/dev/null'
-	[[ $output =~ 'nb-force: backend cpu: about '[0-9.e-]+' s, 0.3 s on a device'$'\n' ]]
+	[[ $output =~ 'nb-force: backend cpu: about '[0-9.e-]+' s, 0.34 s on a device'$'\n' ]]
 	run bash -c 'nb-gen plummer -n 1000 | nb-force -v -b cpu 2>&1 >/dev/null'
 	[[ $output != *'backend cpu: about'* ]]
 }

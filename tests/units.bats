@@ -38,6 +38,7 @@ unit() {
 @test "co-process" { unit filter/coprocess; }
 @test "progress of a run in a log" { unit filter/progress; }
 @test "what -b auto chooses" { unit filter/choose; }
+@test "what -b auto chooses is fast where both were measured" { unit filter/choose "$NB_TOP/tests/bench/results/auto-h200.tsv"; }
 @test "what work costs" { unit backend/cost; }
 @test "masses on a mesh, their modes and shells" { unit mesh/mesh; }
 # bats test_tags=once

@@ -54,23 +54,25 @@ double nb_cost_copy(double bytes, enum nb_place to)
 	return 20e-6 + bytes / (to == NB_ON_DEVICE ? 8e9 : 4e9);
 }
 
-/* One pass at 2^14 takes 0.33 s on an H200 and 0.025 s on the 16 cores beside it. */
+/* One pass of 1000 bodies takes 0.33 to 0.42 s with an H200 and 0.011 s on the 16 cores beside it: auto-h200.tsv. */
 double nb_cost_context(void)
 {
-	return 0.30;
+	return 0.34;
 }
 
 /* 0.35 + theta^-2 is what was measured from theta 0.2 to 0.8 on both, and n^(-1/8) from 10^4 to 10^7 bodies on the CPU
- * and from 2^16 to 2^24 on an H200.  n / 250: 1024 bodies on the CPU. */
-double nb_cost_angle(double theta, double n)
+ * and from 2^16 to 2^24 on an H200.  n / 250: 1024 bodies on the CPU.  2.9 / theta: 10^5 and 10^6 bodies on the CPU at
+ * 0.18 and 0.037 (auto-h200.tsv, accuracies of 1e-5 and 1e-7); an H200 takes twice that at 0.18. */
+double nb_cost_angle(double theta, double n, int high)
 {
-	return n > 0 ? fmin((0.35 + 1 / (theta * theta)) * pow(n / 1e6, -0.125), n / 250) : 0;
+	const double second = 0.35 + 1 / (theta * theta), each = high ? fmin(second, 2.9 / theta) : second;
+	return n > 0 ? fmin(each * pow(n / 1e6, -0.125), n / 250) : 0;
 }
 
 /* On an H200, 0.002 at 2^20 takes as long as theta 0.5; the error of a cell goes with theta^4. */
 double nb_cost_alpha(double alpha, double n)
 {
-	return nb_cost_angle(0.5 * sqrt(sqrt(alpha / 0.002)), n);
+	return nb_cost_angle(0.5 * sqrt(sqrt(alpha / 0.002)), n, 0);
 }
 
 /* 1.25 to 1.7, 2.1 to 2.3 and 2.5 to 3: direct-h200.tsv, cpu-zen5.txt. */

@@ -40,8 +40,9 @@ double nb_cost_copy(double bytes, enum nb_place to);
 /* Seconds until a process has a context of a device. */
 double nb_cost_context(void);
 
-/* How often each of n bodies counts in a tree walk, by opening angle, 0 included. */
-double nb_cost_angle(double theta, double n);
+/* How often each of n bodies counts in a tree walk, by opening angle, 0 included; high: multipoles of third and fourth
+ * order serve small angles. */
+double nb_cost_angle(double theta, double n, int high);
 /* The same for the criterion by acceleration. */
 double nb_cost_alpha(double alpha, double n);
 /* How often a pair counts that gives a potential, a jerk, or both besides an acceleration. */

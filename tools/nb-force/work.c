@@ -115,7 +115,7 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 			nb_plan_add(plan, NB_WORK_DIRECT_F64, 2 * n * plan->n);
 		else
 			nb_plan_add(plan, NB_WORK_WALK_F32,
-				n * nb_cost_outputs(opt->potential, 0) * nb_cost_angle(opt->theta, plan->n));
+				n * nb_cost_outputs(opt->potential, 0) * nb_cost_angle(opt->theta, plan->n, 0));
 		plan->n = n;
 		plan->tree = 0;
 		plan->level = -1;
@@ -133,7 +133,8 @@ void nb_force_work(struct nb_run *run, void *self, struct nb_plan *plan)
 	if (makes)
 		nb_force_tree_plan(run, opt, plan);
 	if (method == METHOD_TREE && !none) {
-		const double bodies = nb_cost_angle(opt->theta, plan->n);
+		const int high = opt->order_given ? opt->order > 2 : opt->accuracy > 0 && !opt->jerk;
+		const double bodies = nb_cost_angle(opt->theta, plan->n, high);
 		if (opt->mac == NB_MAC_ACCELERATION) { /* after a walk for nothing but accelerations */
 			nb_plan_add(plan, walk[precision], plan->n * bodies);
 			nb_plan_add(plan, walk[precision], plan->n * outputs * nb_cost_alpha(opt->alpha, plan->n));

@@ -11,7 +11,7 @@ static const struct nb_machine h200 = {16, (enum nb_isa)AVX512, {1, 1}};
 static double tree_force(double n, double theta, enum nb_place place, const struct nb_machine *machine)
 {
 	return nb_cost(NB_WORK_SORT, n, place, machine) + nb_cost(NB_WORK_TREE, n, place, machine) +
-	       nb_cost(NB_WORK_WALK_F32, n * nb_cost_angle(theta, n), place, machine);
+	       nb_cost(NB_WORK_WALK_F32, n * nb_cost_angle(theta, n, 0), place, machine);
 }
 
 static double tree_step(double n, enum nb_place place, const struct nb_machine *machine)
@@ -99,12 +99,12 @@ static void monotone(void)
 			}
 	for (double n = 1; n < 1e9; n *= 3)
 		for (double theta = 0.1; theta < 2; theta *= 1.3) {
-			CHECK(n * nb_cost_angle(theta, n) < 3 * n * nb_cost_angle(theta, 3 * n));
-			CHECK(nb_cost_angle(theta, n) <= nb_cost_angle(theta / 1.3, n));
+			CHECK(n * nb_cost_angle(theta, n, 0) < 3 * n * nb_cost_angle(theta, 3 * n, 0));
+			CHECK(nb_cost_angle(theta, n, 0) <= nb_cost_angle(theta / 1.3, n, 0));
 		}
-	CHECK(nb_cost_angle(0.5, 0) == 0);
-	CHECK(isfinite(nb_cost_angle(0, 1e6)) && nb_cost_angle(0, 1e6) > nb_cost_angle(0.1, 1e6));
-	CHECK_NEAR(nb_cost_alpha(0.002, 1e6), nb_cost_angle(0.5, 1e6), 1e-9);
+	CHECK(nb_cost_angle(0.5, 0, 0) == 0);
+	CHECK(isfinite(nb_cost_angle(0, 1e6, 0)) && nb_cost_angle(0, 1e6, 0) > nb_cost_angle(0.1, 1e6, 0));
+	CHECK_NEAR(nb_cost_alpha(0.002, 1e6), nb_cost_angle(0.5, 1e6, 0), 1e-9);
 	CHECK(nb_cost_copy(1e9, NB_ON_DEVICE) > nb_cost_copy(1e6, NB_ON_DEVICE));
 }
 

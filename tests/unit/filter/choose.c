@@ -284,8 +284,58 @@ static void one_device(void)
 	CHECK(claims("nb-force -b cuda:x")); /* which is no name: found later */
 }
 
-int main(void)
+/* ---- measured times ------------------------------------------------------------------------------ */
+
+/* The force of a row of auto-h200.tsv with so many threads. */
+static void commands_of(char text[400], int cores, const char *work)
 {
+	const char *last = strrchr(work, ' ') + 1;
+	if (strstr(work, "direct"))
+		snprintf(text, 400, "nb-force -j %d -e 0.01", cores);
+	else
+		snprintf(text, 400, "nb-sort-zorder -j %d | nb-build-tree -j %d | nb-force -j %d -e 0.01 %s %s", cores,
+			cores, cores, strstr(work, "theta") ? "-t" : "--accuracy", last);
+}
+
+/* Milliseconds, INFINITY where a run was ended. */
+static double time_of(const char *text)
+{
+	return strcmp(text, "-") == 0 ? INFINITY : atof(text);
+}
+
+/* What auto chooses took at most 1.2 times as long as the other place, in the table of tests/bench/run-auto. */
+static void recorded(const char *path)
+{
+	char line[400], work[100], cpu[20], cuda[20], commands[400], step[100];
+	FILE *file = fopen(path, "r");
+	int cores, rows = 0;
+	double n;
+	CHECK(file != NULL);
+	while (file && fgets(line, sizeof line, file)) {
+		if (sscanf(line, "%d\t%99[^\t]\t%lf\t%19s\t%19s", &cores, work, &n, cpu, cuda) != 5)
+			continue;
+		reset_device();
+		commands_of(commands, cores, work);
+		snprintf(step, sizeof step, "nb-step -j %d -d 0.001 -k 20 --every 0 force", cores);
+		const int device = *work == 'p' ? chosen(commands, n) : chosen_of_ring(step, commands, n);
+		const double took = time_of(device ? cuda : cpu), other = time_of(device ? cpu : cuda);
+		if (!(took <= 1.2 * other))
+			printf("%s: %s\n", device ? "device" : "CPU", line);
+		CHECK(took <= 1.2 * other);
+		rows++;
+	}
+	CHECK(rows > 40);
+	if (file)
+		fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) { /* of processors with AVX-512 */
+		if (nb_cpu_isa() == NB_ISA_PLAIN + 2)
+			recorded(argv[1]);
+		return unit_end();
+	}
 	setenv("NB_SIMD", "plain", 1); /* the same on every processor */
 	one_pass();
 	options();
