@@ -52,7 +52,7 @@ static struct block list[LISTED];		  /* the oldest first */
 static size_t nlist, listed, in_use, most_in_use; /* blocks; bytes of large blocks */
 static unsigned char has_left[SIZES];		  /* for each class: a block was too much, */
 static unsigned char was_missed[SIZES];		  /* and one was asked for after that */
-static size_t missed;				  /* half the bytes of blocks that were missed again */
+static size_t missed;				  /* bytes of blocks that were missed again */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int nb_mul_overflow(size_t a, size_t b, size_t *product)
@@ -217,7 +217,7 @@ static void *large_alloc(size_t bytes)
 	void *p = from_list(bytes);
 	if (!p && has_left[class_of(bytes)]) {
 		has_left[class_of(bytes)] = 0;
-		missed += was_missed[class_of(bytes)] ? bytes / 2 : 0;
+		missed += was_missed[class_of(bytes)] ? bytes : 0;
 		was_missed[class_of(bytes)] = 1;
 	}
 	in_use += p ? head_of(p)->bytes : bytes;
