@@ -47,6 +47,7 @@ deeds() {
 		nb-stats        refuses  nb-stats box.nb
 		nb-stats        refuses  nb-stats --epot direct box.nb
 		nb-stats        refuses  nb-stats --orbits heaviest box.nb
+		nb-stats        refuses  nb-force -m treepm -e 0.1 box.nb | nb-stats --transits z
 		nb-step         obeys    nb-force -e 0.1 box.nb | nb-step -d 0.1
 		nb-step         obeys    nb-step -d 0.1 'nb-force -m treepm -e 0.1' box.nb
 		nb-step         obeys    nb-step -d 0.1 --integrator chin 'nb-force -e 0.1' box.nb

@@ -37,6 +37,7 @@ deeds() {
 		nb-sort-zorder  obeys    nb-sort-zorder many.nb
 		nb-stats        obeys    nb-stats --each system many.nb
 		nb-stats        obeys    nb-stats --each system --orbits heaviest many.nb
+		nb-stats        obeys    nb-force many.nb | nb-stats --transits z
 		nb-stats        obeys    nb-force --potential many.nb | nb-stats
 		nb-stats        refuses  nb-stats many.nb
 		nb-stats        refuses  nb-stats --epot direct many.nb

@@ -100,6 +100,7 @@ unit() {
 @test "diagnostics" { unit measure/measure; }
 @test "profiles, centres, shapes and bound bodies" { unit measure/profile; }
 @test "orbital elements" { unit measure/orbit; }
+@test "transits" { unit measure/transit; }
 @test "splat" { unit picture/splat; }
 @test "what moves in a picture" { unit picture/moving; }
 @test "camera and exposure" { unit picture/exposure; }

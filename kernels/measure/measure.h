@@ -18,6 +18,7 @@
 #include "kernels/measure/orbit.h"
 #include "kernels/measure/profile.h"
 #include "kernels/measure/shape.h"
+#include "kernels/measure/transit.h"
 
 NB_C_BEGIN
 

@@ -5,12 +5,10 @@
  * of another body relative to the one that the force comes from, of mass M: that with a given id, or the heaviest.
  * gr-full has no such body.
  *
- * Sources: Anderson et al. 1975, ApJ 200, 221, and Nobili & Roxburgh 1986, IAU Symp. 114, 105 (gr, gr-potential); Einstein,
- * Infeld & Hoffmann 1938, Ann. Math. 39, 65, as in Standish & Williams 1992, Explanatory Supplement, eq. 5.211-1
- * (gr-full); Hut
- * 1981, A&A 99, 126 (tides); Burns, Lamy & Soter 1979, Icarus 40, 1 (radiation); Papaloizou & Larwood 2000, MNRAS 315,
- * 823 (damp).  Only +, -, *, / and square roots are used after nb_extra_parse, so that any processor gives the same
- * bytes. */
+ * Sources: Anderson et al. 1975, ApJ 200, 221, and Nobili & Roxburgh 1986, IAU Symp. 114, 105 (gr, gr-potential);
+ * Einstein, Infeld & Hoffmann 1938, Ann. Math. 39, 65 (gr-full); Hut 1981, A&A 99, 126 (tides); Burns, Lamy & Soter
+ * 1979, Icarus 40, 1 (radiation); Papaloizou & Larwood 2000, MNRAS 315, 823 (damp).  Only +, -, *, / and square roots
+ * are used after nb_extra_parse, so that any processor gives the same bytes. */
 #ifndef NB_SMALL_EXTRA_H
 #define NB_SMALL_EXTRA_H
 

@@ -40,8 +40,8 @@ NB_MUST_CHECK int nb_trace_begin(struct nb_trace *t, size_t n, const double *mas
 /* Positions and velocities, n x 3 each, at the beginning of a run; and those at the end of the last step. */
 void nb_trace_load(struct nb_trace *t, const double *pos, const double *vel);
 void nb_trace_store(const struct nb_trace *t, double *pos, double *vel);
-/* Makes a step h, forwards or backwards.  NB_EUNSUPPORTED: bodies collide, or leave the range of numbers.  NB_ELIMIT:
- * h is so long that too many steps of nb_ias15 would be needed. */
+/* Makes a step h, forwards or backwards; where it fails nothing has changed.  NB_EUNSUPPORTED: bodies collide, or leave
+ * the range of numbers.  NB_ELIMIT: h is so long that too many steps of nb_ias15 would be needed. */
 NB_MUST_CHECK int nb_trace_step(struct nb_trace *t, double h);
 
 NB_C_END

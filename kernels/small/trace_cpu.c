@@ -284,6 +284,10 @@ int nb_trace_step(struct nb_trace *t, double h)
 		*t = before;
 		status = make_step(t, h, &m);
 	} while (!status && look(t, h, &m));
+	if (status) {
+		*t = before;
+		return status;
+	}
 	for (size_t i = 1; i < t->n; i++)
 		together |= m.near[i] != 0;
 	t->met += (uint64_t)(together && !m.star);
@@ -291,5 +295,5 @@ int nb_trace_step(struct nb_trace *t, double h)
 	const double y = h + t->rest, sum = t->elapsed + y;
 	t->rest = y - (sum - t->elapsed);
 	t->elapsed = sum;
-	return status;
+	return NB_OK;
 }

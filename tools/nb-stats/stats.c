@@ -15,6 +15,7 @@ static const struct mode *const modes[NMODE] = {
 	[HISTORY] = &nb_stats_history,
 	[LEVELS] = &nb_stats_levels,
 	[ORBITS] = &nb_stats_orbits,
+	[TRANSITS] = &nb_stats_transits,
 	[PROFILE] = &nb_stats_profile,
 };
 
@@ -65,6 +66,8 @@ static const struct nb_option options[] = {
 		.help = "bins of a profile; equal: of equal mass"},
 	{0, "species", NB_TEXT(struct stats, species), .arg = "LIST", .fallback = "all",
 		.help = "species to be measured, as 0,2"},
+	{0, "transits", NB_CHOICE(struct stats, transits.axis), .arg = "x|y|z",
+		.help = "print when bodies pass in front of the heaviest one, seen from far away on this axis"},
 };
 
 /* No option is read and then ignored: each belongs to some modes. */
@@ -121,6 +124,7 @@ static void check(struct nb_run *run, void *self)
 	opt->shape_given = nb_given(run, &opt->shape);
 	opt->wanted[COMPARE] = opt->compare_path != NULL;
 	opt->wanted[ORBITS] = opt->orbits != NULL;
+	opt->wanted[TRANSITS] = nb_given(run, &opt->transits.axis);
 	for (int m = 0; m < NMODE; m++)
 		if (opt->wanted[m]) {
 			mode = m;
@@ -129,7 +133,7 @@ static void check(struct nb_run *run, void *self)
 	opt->mode = modes[mode];
 	if (chosen > 1)
 		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields', '--history', "
-				      "'--levels', '--orbits' and '--profile' exclude each other");
+				      "'--levels', '--orbits', '--profile' and '--transits' exclude each other");
 	check_uses(run, opt, mode);
 	nb_stats_parse(opt);
 	if (!opt->mode->stream)
@@ -164,8 +168,8 @@ static void frame_in_memory(struct nb_run *run, void *self, struct nb_frame *fra
 {
 	struct stats *opt = self;
 	opt->boxed = !opt->each && (opt->mode == modes[MEASURE] || opt->mode == modes[PROFILE]) && nb_box_of(frame) > 0;
-	if (opt->mode == modes[ORBITS])
-		nb_refuse_box(frame, "option '--orbits'", "");
+	if (opt->mode == modes[ORBITS] || opt->mode == modes[TRANSITS])
+		nb_refuse_box(frame, opt->mode == modes[ORBITS] ? "option '--orbits'" : "option '--transits'", "");
 	const char *mixes = what_mixes(opt, frame);
 	if (!opt->each && mixes)
 		nb_refuse_systems(frame, mixes, "'--each system'");

@@ -6,6 +6,7 @@
 #include "kernels/measure/measure.h"
 #include "tools/filter/filter.h"
 #include "tools/filter/report.h"
+#include "tools/filter/systems.h"
 
 struct stats;
 
@@ -21,9 +22,9 @@ struct mode {
 	void (*work)(struct stats *self, struct nb_plan *plan);
 };
 
-enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, LEVELS, ORBITS, PROFILE, NMODE };
+enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, LEVELS, ORBITS, PROFILE, TRANSITS, NMODE };
 extern const struct mode nb_stats_measure, nb_stats_attributes, nb_stats_check, nb_stats_compare, nb_stats_fields,
-	nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile;
+	nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile, nb_stats_transits;
 
 enum epot { EPOT_AUTO, EPOT_DIRECT, EPOT_NONE };
 enum by { BY_ALL, BY_SPECIES };
@@ -107,6 +108,16 @@ struct stats {
 	} profile;
 	struct nb_orbit *orbit;
 	int orbits_named; /* have a column for names */
+	struct {
+		int axis, many, warned; /* many: frames have systems */
+		struct nb_systems systems;
+		struct passing {
+			uint64_t id, system, count; /* transits so far */
+			struct nb_relative at;
+		} * before, *now; /* of the bodies of the frame before, */
+		size_t n;
+		double time; /* and when that was */
+	} transits;
 	struct {
 		struct nb_reader file;
 		int opened;

@@ -1,11 +1,31 @@
-/* Forces of nb-extra, for integrators of a few bodies, which compute them themselves: the frame says which they are,
- * and each system has its own centre.  Most systems have it in the same row, and share one description. */
+/* What integrators of a few bodies refuse, and forces of nb-extra, for integrators of a few bodies, which compute them
+ * themselves: the frame says which they are, and each system has its own centre.  Most systems have it in the same row,
+ * and share one description. */
 #include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+const char *nb_step_few_name(const struct step *s)
+{
+	static const char *const name[] = {[NB_FEW_NONE] = "leapfrog",
+		[NB_FEW_WHFAST] = "whfast",
+		[NB_FEW_IAS15] = "ias15",
+		[NB_FEW_TRACE] = "trace",
+		[NB_FEW_AR] = "ar"};
+	return name[s->opt.integrator->few];
+}
+
+_Noreturn void nb_step_few_refuse(struct step *s, const char *what, const char *want)
+{
+	nb_step_progress_clear(&s->progress);
+	const int few = s->opt.integrator->few != NB_FEW_NONE;
+	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", and '--%s%s' %s", what, s->clock.step,
+		few ? "integrator " : "stop-when", few ? nb_step_few_name(s) : "", want);
+}
 
 void nb_step_extras_free(struct extras *e)
 {

@@ -10,24 +10,6 @@
 /* Accelerations are the same but for rounding if they differ by no more than this fraction of the sum of all pulls. */
 static const double ROUNDING = 1e-12;
 
-const char *nb_step_few_name(const struct step *s)
-{
-	static const char *const name[] = {[NB_FEW_NONE] = "leapfrog",
-		[NB_FEW_WHFAST] = "whfast",
-		[NB_FEW_IAS15] = "ias15",
-		[NB_FEW_TRACE] = "trace",
-		[NB_FEW_AR] = "ar"};
-	return name[s->opt.integrator->few];
-}
-
-_Noreturn void nb_step_few_refuse(struct step *s, const char *what, const char *want)
-{
-	nb_step_progress_clear(&s->progress);
-	const int few = s->opt.integrator->few != NB_FEW_NONE;
-	nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", and '--%s%s' %s", what, s->clock.step,
-		few ? "integrator " : "stop-when", few ? nb_step_few_name(s) : "", want);
-}
-
 /* Whether acc of system k is sum G m d / (d^2 + eps^2)^(3/2) over its other bodies, and what nb-extra adds. */
 static int is_force_of_bodies(const struct step *s, size_t k, double G, double eps, const double *acc_of_all)
 {

@@ -177,6 +177,7 @@ static void integrate(struct step *s)
 		nb_step_require_finite(s, "step");
 	nb_step_finish_kick(s);
 	nb_step_hermite_begin(s);
+	nb_step_extras_free(&s->extras);
 	nb_step_few_begin(s, missing);
 	nb_step_energy_begin(s);
 	s->small.n = 0;

@@ -118,16 +118,16 @@ void nb_step_few_begin(struct step *s, int computed);
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact);
 
 /* ---- shown.c: their states in frames ---- */
-const char *nb_step_few_name(const struct step *s); /* of the integrator */
 /* The force of the frame must be that of the bodies, with the softening that the integrator can have. */
 void nb_step_few_require(struct step *s);
 /* The frame gets the state that systems have (x, v), and the force in it; dt: of the step that made it. */
 void nb_step_few_show(struct step *s, double dt);
 
+/* ---- extras.c: forces of nb-extra beside gravity, in their states ---- */
+const char *nb_step_few_name(const struct step *s); /* of the integrator */
 /* Ends the tool: the integrator cannot have what is in the frame. */
 _Noreturn void nb_step_few_refuse(struct step *s, const char *what, const char *want);
 
-/* ---- extras.c: forces of nb-extra beside gravity, in their states ---- */
 struct extras {
 	int known; /* the first state of the run has been looked at: */
 	size_t n, room;
@@ -200,8 +200,9 @@ void nb_step_megno_mark(struct step *s);
 /* ---- trace.c: a star and planets that may meet; called by few.c ---- */
 struct trace_of {
 	struct nb_trace run;
-	uint64_t made; /* steps on the way to this state */
-	int status;    /* of the next one */
+	uint64_t made; /* steps on the way to this state, */
+	double ended;  /* the time after these, */
+	int status;    /* and that of the next one */
 };
 
 void nb_step_trace_begin(struct step *s);

@@ -57,7 +57,6 @@ void nb_step_systems_load(struct step *s)
 {
 	struct systems *all = &s->systems;
 	nb_step_systems_free(all);
-	nb_step_extras_free(&s->extras);
 	all->many = nb_frame_field(s->frame, NB_SYSTEM) != NULL;
 	if (all->many && what_mixes(s)) {
 		nb_refuse_systems(s->frame, what_mixes(s), "");

@@ -28,8 +28,8 @@ void nb_step_trace_begin(struct step *s)
 	}
 }
 
-/* A system that cannot be followed keeps its last state in a frame, that of the time since; where there is no other,
- * the run ends.  step: in the run. */
+/* A system that cannot be followed keeps its last state, that of the time since; where there is no other, the run ends.
+ * step: in the run. */
 static void lose(struct step *s, size_t k, uint64_t step, double since)
 {
 	const int slow = s->trace[k].status == NB_ELIMIT;
@@ -43,13 +43,14 @@ static void lose(struct step *s, size_t k, uint64_t step, double since)
 
 uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
 {
-	enum { MOST = 1 << 12 }; /* milliseconds if all are steps of encounters, for signals and progress */
+	/* steps of all systems together, and of each: milliseconds, for signals and progress */
+	enum { MOST = 1 << 10, LEAST = 1 << 4 };
 	const struct systems *all = &s->systems;
+	const uint64_t some = all->of.n > MOST / LEAST ? LEAST : MOST / (all->of.n ? all->of.n : 1);
 	const uint64_t begun = s->clock.step, first = begun - s->clock.first_step;
 	const struct moment start = s->clock.now;
-	const double since = start.time;
 	double list[MOST];
-	const uint64_t made = nb_step_plan_several(s, most < MOST ? most : MOST, dt, exact, list);
+	const uint64_t made = nb_step_plan_several(s, most < some ? most : some, dt, exact, list);
 #pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++) {
 		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
@@ -65,7 +66,8 @@ uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
 				break;
 			now = nb_step_later(now, list[of->made]);
 		}
-		if (of->made < made)
+		of->ended = now.time;
+		if (all->stopped[k])
 			continue;
 		nb_trace_store(&of->run, x, v);
 		nb_step_system_scatter(all, k, x, all->x);
@@ -73,8 +75,7 @@ uint64_t nb_step_trace(struct step *s, uint64_t most, double *dt, double *exact)
 	}
 	for (size_t k = 0; k < all->of.n; k++)
 		if (s->trace[k].made < made && !all->stopped[k])
-			lose(s, k, begun + s->trace[k].made + 1,
-				all->many ? since : since + (double)s->trace[k].made * list[0]);
+			lose(s, k, begun + s->trace[k].made + 1, s->trace[k].ended);
 	nb_step_few_show(s, *dt);
 	return made;
 }
