@@ -128,5 +128,9 @@ attribute() { nb-stats --attributes | sed -n "s/^$1=//p"; }
 	# under a sanitizer no program starts with so little
 	[ "${NB_CONFIG:-}" = san ] || fails_with 1 'out of memory: the neighbours of 60000 bodies in frame 0 take 0.126 GB beside the frame, and 0.1' \
 		'nb-gen uniform -n 60000 | (ulimit -v 120000; nb-neighbours --nearest 128 --ids --distances -j 1)'
+	# of a file, what is put in order is copied first
+	nb-gen uniform -n 60000 -o file.nb
+	[ "${NB_CONFIG:-}" = san ] || fails_with 1 'the neighbours of 60000 bodies in frame 0 take 0.13 GB beside the frame' \
+		'ulimit -v 120000; nb-neighbours --nearest 128 --ids --distances -j 1 file.nb'
 	fails_with 2 "option '--distances' needs '--nearest'" 'nb-gen uniform -n 8 | nb-neighbours --radius 1 --distances'
 }

@@ -86,7 +86,11 @@ static struct nb_near_bodies bodies_of(
 
 static void find_nearest(struct nb_run *run, const struct neighbours *opt, struct nb_frame *frame)
 {
+	static const enum nb_field lent[] = {NB_POS, NB_MASS, NB_ID, NB_VEL, NB_NFIELD};
 	const struct nb_space *space = run->backend->space;
+	if (space->device < 0)
+		nb_require_room(frame, "the neighbours",
+			ROOM + row_of(opt, nb_frame_field(frame, NB_VEL) != NULL) + nb_lend_row(frame, lent));
 	struct nb_near_bodies bodies = bodies_of(frame, opt, space);
 	bodies.vel = nb_lend_f64(frame, NB_VEL, space);
 	if (bodies.n && (size_t)opt->k >= bodies.n)
@@ -94,8 +98,6 @@ static void find_nearest(struct nb_run *run, const struct neighbours *opt, struc
 			frame->number, bodies.n, opt->k);
 	const char *density = bodies.dim == 2 ? "mass/length^2" : "mass/length^3";
 	struct nb_near_found to = {.k = opt->k, .part = FIFTH};
-	if (space->device < 0)
-		nb_require_room(frame, "the neighbours", ROOM + row_of(opt, bodies.vel != NULL));
 	const double start = nb_now();
 	to.neighbour = opt->ids ? add(frame, space, "neighbours", "<u8", opt->k, "") : NULL;
 	to.distance = opt->distances ? add(frame, space, "distances", "<f8", opt->k, "length") : NULL;
@@ -112,12 +114,13 @@ static void find_nearest(struct nb_run *run, const struct neighbours *opt, struc
 
 static void count_within(struct nb_run *run, const struct neighbours *opt, struct nb_frame *frame)
 {
+	static const enum nb_field lent[] = {NB_POS, NB_MASS, NB_ID, NB_NFIELD};
 	const struct nb_space *host = &nb_space_host;
+	nb_require_room(frame, "those within a radius", ROOM + ROW_WITHIN + nb_lend_row(frame, lent));
 	const struct nb_near_bodies bodies = bodies_of(frame, opt, host);
 	if (bodies.box > 0 && opt->radius > bodies.box / 2)
 		nb_die(NB_EXIT_FAILED, "radius %g is more than half of the box of frame %" PRIu64 ", whose edge is %g",
 			opt->radius, frame->number, bodies.box);
-	nb_require_room(frame, "those within a radius", ROOM + ROW_WITHIN);
 	const double start = nb_now();
 	struct nb_within to = {.radius = opt->radius};
 	to.count = add(frame, host, "n_within", "<u4", 1, "");

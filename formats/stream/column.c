@@ -286,6 +286,12 @@ void *nb_column_update(struct nb_column *column, const struct nb_space *space, e
 	return copy->data;
 }
 
+size_t nb_column_lend_bytes(struct nb_column *column, enum nb_form form)
+{
+	struct nb_copy *copy = find_copy(column, &nb_space_host, canonical(column, form));
+	return copy && copy->valid && !copy->owner && is_sole(copy) ? 0 : form_bytes(column, canonical(column, form));
+}
+
 void *nb_column_lend(struct nb_column *column, const struct nb_space *space, enum nb_form form)
 {
 	struct nb_copy *copy = valid_copy(column, space, form);

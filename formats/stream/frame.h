@@ -117,6 +117,8 @@ const void *nb_column_read(struct nb_column *column, const struct nb_space *spac
 void *nb_column_write(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_update(struct nb_column *column, const struct nb_space *space, enum nb_form form);
 void *nb_column_lend(struct nb_column *column, const struct nb_space *space, enum nb_form form);
+/* Bytes of memory that lending takes on the host: 0 if the contents are in memory of this frame alone. */
+size_t nb_column_lend_bytes(struct nb_column *column, enum nb_form form);
 /* Contents written as f64 become what the columns' types can hold, as if the frame had been written and read; where
  * they live.  NB_OK or NB_ENOMEM (also: the device failed). */
 NB_MUST_CHECK int nb_frame_round(struct nb_frame *frame);

@@ -108,6 +108,16 @@ uint64_t *nb_lend_ids(const struct nb_frame *frame, const struct nb_space *space
 	return lend(frame, NB_ID, space, NB_AS_U64);
 }
 
+double nb_lend_row(const struct nb_frame *frame, const enum nb_field *fields)
+{
+	size_t bytes = 0;
+	for (; *fields < NB_NFIELD; fields++) {
+		struct nb_column *column = nb_frame_field(frame, *fields);
+		bytes += column ? nb_column_lend_bytes(column, *fields == NB_ID ? NB_AS_U64 : NB_AS_F64) : 0;
+	}
+	return frame->rows[NB_PARTICLE] ? (double)bytes / (double)frame->rows[NB_PARTICLE] : 0;
+}
+
 const uint64_t *nb_repeated_ids(const struct nb_frame *frame, size_t *first, size_t *second)
 {
 	const uint64_t *id = nb_require_ids(frame, &nb_space_host);

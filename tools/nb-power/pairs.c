@@ -37,12 +37,16 @@ void nb_power_check_pairs(struct nb_power *self)
 	pairs->bins = (struct nb_pair_bins){(int)n - 1, pairs->edge, pairs->project ? (int)project[1] : 0, project[0]};
 }
 
+enum { ROOM = 25 /* bytes for each body, of the work */ };
+
 static struct nb_near_bodies load(const struct nb_power *self, const struct nb_frame *frame, double box)
 {
+	static const enum nb_field lent[] = {NB_POS, NB_NFIELD};
 	const double reach = self->pairs.bins.parts ? self->pairs.bins.reach : 0;
 	const double most = fmax(self->pairs.edge[self->pairs.bins.n], reach);
 	nb_require_valid(frame);
 	(void)nb_require_field(frame, NB_POS);
+	nb_require_room(frame, "pairs", ROOM + nb_lend_row(frame, lent));
 	const struct nb_near_bodies bodies = {.n = frame->rows[NB_PARTICLE],
 		.dim = nb_require_dim(frame),
 		.box = box,
@@ -61,7 +65,7 @@ static struct nb_near_bodies load(const struct nb_power *self, const struct nb_f
 static uint64_t *count(struct nb_run *run, const struct nb_power *self, const struct nb_near_bodies *a,
 	const struct nb_near_bodies *b, const struct nb_frame *frame)
 {
-	nb_require_room(frame, "pairs", 25);
+	nb_require_room(frame, "pairs", ROOM);
 	uint64_t *pairs = nb_require_memory(frame, nb_alloc(counts(&self->pairs), sizeof *pairs));
 	nb_require_done(run, nb_near_pairs_cpu(a, b, &self->pairs.bins, pairs), "pairs of", frame);
 	return pairs;
