@@ -41,6 +41,7 @@ deeds() {
 		nb-power        obeys    nb-power --mesh 8 box.nb
 		nb-render-ppm   obeys    nb-render-ppm box.nb
 		nb-select       obeys    nb-select --where 'x < 0.5' box.nb
+		nb-select       obeys    nb-calc '@omega0 = 1; @time = 0.5' box.nb | nb-step --cosmology -d 0.1 'nb-force -e 0.1' | nb-select --light-cone 0,0,0 --light 9
 		nb-sort-zorder  obeys    nb-sort-zorder box.nb
 		nb-stats        obeys    nb-stats --epot none box.nb
 		nb-stats        obeys    nb-stats --profile box.nb

@@ -512,3 +512,58 @@ recovers() {
 	done)
 	[ "$count" -ge 13 ]
 }
+
+# ---- the light cone --------------------------------------------------------------------------------------
+
+# cone_run [END]: 64 bodies that move in a universe of matter alone, from a scale factor of 0.25
+cone_run() {
+	nb-gen uniform -n 64 --seed 4 | nb-calc 'mass = 1.0 / 64; pos = pos / 4' '@box = 1; @omega0 = 1; @G = 1; @time = 0.25; @units = "Mpc/h, 1e10 Msun/h, km/s"' 'vel *= 0.1' |
+		nb-transform --shift 0,0,0 | nb-step --cosmology --steps-in a -k 6 --until "${1:-1.1}" 'nb-force -e 0.2'
+}
+
+@test "each body of each image crosses the light cone once, at the distance of light, whatever frames there are" {
+	cone_run >walk.nb
+	c=3.5
+	nb-select --light-cone 0.3,0.9,0.1 --light $c walk.nb >cone.nb
+	nb-stats --check cone.nb
+	# chi = c 2 (1 - sqrt(a)) / H0 with H0^2 = 8 pi / 3: to the middle of what rounds
+	nb-calc "@off = max(abs(r - $c * 2 * (1 - sqrt(a)) / sqrt(8 * pi / 3)))" cone.nb | nb-stats --attributes --format tsv | awk -F '\t' '$2 == "off" { n++; if (!($3 < 1e-13)) exit 1 } END { exit n < 2 }'
+	# in the first frame, all images that were inside and are outside; together about as many as space has
+	crossed() { nb-stats --epot none --format tsv "$1" | awk -F '\t' 'NR > 1 { n += $3 } END { print n }'; }
+	for x in -2 -1 0 1 2; do for y in -2 -1 0 1 2; do for z in -2 -1 0 1 2; do echo "(x + $x - 0.3)^2 + (y + $y - 0.9)^2 + (z + $z - 0.1)^2"; done; done; done >images
+	far=$(awk -v c=$c 'BEGIN { printf "%.17g", (c * 2 * 0.5 / sqrt(8 * atan2(0, -1) / 3))^2 }')
+	inside=$(nb-select --frames 0 walk.nb | nb-calc "@n = sum($(awk -v far="$far" '{ printf "%s((%s) < %s)", (NR > 1 ? " + " : ""), $0, far }' images))" | nb-stats --attributes | sed -n 's/^ *n=//p')
+	equals "$(crossed cone.nb)" "$inside"
+	[ "$inside" -gt 300 ]
+	# few frames or many: straight lines are not, but bodies are slow
+	nb-select --frames 0,2,4,last walk.nb | nb-select --light-cone 0.3,0.9,0.1 --light $c >coarse.nb
+	equals "$(crossed coarse.nb)" "$inside"
+	nb-select --light-cone 0.3,0.9,0.1 --light $c -j 3 --no-history walk.nb | cmp - <(nb-select --light-cone 0.3,0.9,0.1 --light $c --no-history walk.nb)
+	# bodies are matched by their ids
+	nb-select --sort -id walk.nb | nb-select --light-cone 0.3,0.9,0.1 --light $c | nb-select --sort 'body + 100 * a' | nb-diff --absolute 1e-14 - <(nb-select --sort 'body + 100 * a' cone.nb)
+	# the velocity of light is that of the units
+	nb-calc '@H0 = 0; @G = 1e10' 'vel *= 1e5' walk.nb | nb-select --light-cone 0.3,0.9,0.1 >units.nb
+	nb-calc '@H0 = 0; @G = 1e10' 'vel *= 1e5' walk.nb | nb-select --light-cone 0.3,0.9,0.1 --light 299792.458 | nb-diff units.nb -
+}
+
+@test "a light cone of other frames than a run's, and options that do not go with it, are refused" {
+	cone_run 0.5 >walk.nb
+	s='nb-select --light-cone 0,0,0 --light 3'
+	fails_with 1 'needs two frames or more, and there is one' "nb-select --frames 0 walk.nb | $s"
+	fails_with 1 'frame 1 is not a later state of the universe of frame 0' "nb-select --frames 3 walk.nb >b.nb; $s b.nb walk.nb"
+	fails_with 1 'frame 1 is not a later state' "nb-calc '@w0 = -0.9' walk.nb >b.nb; nb-select --frames 0 walk.nb >a.nb; $s a.nb b.nb"
+	fails_with 1 'do not have the same bodies' "nb-select --where 'id > 0' walk.nb | nb-calc 'mass *= 64.0 / 63' >b.nb; nb-select --frames 0 walk.nb >a.nb; $s a.nb <(nb-select --frames 1 b.nb)"
+	fails_with 1 'the body with id 0 of frame 0 is not in frame 1' "nb-calc 'id = id + 1' walk.nb >b.nb; nb-select --frames 0 walk.nb >a.nb; nb-select --frames 1 b.nb >c.nb; $s a.nb c.nb"
+	fails_with 1 "option '--light-cone' needs a periodic box and attribute omega0 > 0" "nb-calc '@omega0 = 0' walk.nb | $s"
+	fails_with 1 "units='none' of frame 1 has no velocity, and so there is no speed of light (give '--light')" "nb-calc '@units = \"none\"' walk.nb | nb-select --light-cone 0,0,0"
+	fails_with 1 'reaches too many images of the box' "nb-select --light-cone 0,0,0 --light 1e9 walk.nb"
+	fails_with 1 "field 'vel' missing" "nb-select --drop vel walk.nb | $s"
+	for option in '--frames 0' '--time 1' --recover '--fields pos' '--drop pos' '--drop-table node' "--where 'x<1'" '--ids 1' '--sort x'; do
+		fails_with 2 "option '--light-cone' with '--" "$s $option walk.nb"
+	done
+	for at in 1 1,2 x 1,2,3,4; do fails_with 2 "invalid light-cone '$at'" "nb-select --light-cone $at walk.nb"; done
+	fails_with 2 "option '--light' needs '--light-cone'" 'nb-select --light 3 walk.nb'
+	# no bodies, and a run behind today
+	nb-select --where 'x < 0' walk.nb | nb-calc '@H0 = 1' | $s | nb-stats --epot none --format tsv | awk -F '\t' 'NR > 1 { n += $3 } END { exit n != 0 }'
+	nb-calc '@time = 1 + @time; @redshift = 1 / @time - 1' walk.nb | $s | nb-stats --check
+}

@@ -13,6 +13,7 @@
 #define NB_COSMOLOGY_H
 
 #include "common/status.h"
+#include "kernels/cosmology/cone.h"
 
 struct nb_cosmology {
 	double H0;

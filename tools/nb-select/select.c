@@ -18,6 +18,12 @@ static const struct nb_option options[] = {
 		.help = "bodies with these ids, such as 1,2,5-9; or those in FILE, one a line"},
 	{0, "keep-derived", NB_FLAG(struct select, keep_derived),
 		.help = "keep acc, pot and the like where bodies are left out"},
+	{0, "light", NB_POSITIVE(struct select, light), .arg = "C", .fallback = "that of the attribute units",
+		.help = "with --light-cone: the speed of light in units of the frame"},
+	{0, "light-cone", NB_TEXT(struct select, cone), .arg = "X,Y,Z",
+		.help = "what an observer sees there today of a run with --cosmology: bodies where they cross the "
+			"light "
+			"cone between two frames"},
 	{0, "recover", NB_FLAG(struct select, recover),
 		.help = "all whole frames of a stream that is cut or damaged; exit status 3 if any is lost"},
 	{0, "sample", NB_TEXT(struct select, sample), .arg = "PART|N",
@@ -93,6 +99,7 @@ static void check(struct nb_run *run, void *self)
 	if (s->sort)
 		nb_select_parse_order(s);
 	seed(run, s);
+	nb_select_check_cone(run, s);
 	if (s->fields)
 		s->field = nb_select_words("fields", s->fields);
 	if (s->drop)
@@ -100,9 +107,9 @@ static void check(struct nb_run *run, void *self)
 	if (s->keep_derived && !s->where && !s->ids && !s->sample)
 		nb_die(NB_EXIT_USAGE, "option '--keep-derived' needs '--where', '--ids' or '--sample'");
 	run->needs.whole_stream = s->recover;
-	run->stream = s->recover		    ? nb_select_recover
-		      : nb_select_touches_bodies(s) ? NULL /* frame by frame */
-						    : nb_select_copy;
+	run->stream = s->recover			       ? nb_select_recover
+		      : s->cone || nb_select_touches_bodies(s) ? NULL /* frame by frame */
+							       : nb_select_copy;
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -117,13 +124,18 @@ static void begin(struct nb_run *run, void *self)
 
 static void take(struct nb_run *run, void *self, struct nb_frame *frame)
 {
-	nb_select_take(run, self, frame);
+	if (((struct select *)self)->cone)
+		nb_select_cross(run, self, frame);
+	else
+		nb_select_take(run, self, frame);
 	run->passed_on = 1;
 }
 
 static void end(struct nb_run *run, void *self)
 {
 	struct select *s = self;
+	if (s->cone && s->has_before && run->in.nframe == 1)
+		nb_die(NB_EXIT_FAILED, "option '--light-cone' needs two frames or more, and there is one");
 	if (!s->recover) /* also those that nobody wanted */
 		s->nseen = run->in.nframe;
 	nb_select_emit_held(run, s, s->held.number + 1 == s->nseen);
@@ -138,6 +150,7 @@ static void clear(void *self)
 	nb_expr_free(s->where);
 	nb_expr_free(s->order);
 	nb_frame_clear(&s->held);
+	nb_frame_clear(&s->before);
 	nb_select_release(s, 0);
 	free(s->frame);
 	free(s->time);

@@ -2,6 +2,7 @@
 #ifndef NB_SELECT_H
 #define NB_SELECT_H
 
+#include "kernels/cosmology/cosmology.h"
 #include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
 
@@ -33,6 +34,8 @@ struct select {
 	/* options */
 	const char *frames, *times, *where_text, *ids, *sample, *fields, *drop, *sort;
 	uint64_t seed;
+	const char *cone;
+	double light;
 	int drop_table; /* 1 + enum nb_table */
 	int keep_derived, recover;
 
@@ -51,6 +54,12 @@ struct select {
 	enum sample_kind sample_kind;
 	double part;
 	uint64_t number;
+
+	double observer[3];	/* of --light-cone; */
+	struct nb_frame before; /* the frame before, its universe and scale factor, */
+	struct nb_cosmology law;
+	double a;
+	int has_before; /* if there is one */
 
 	/* what is known of the frames */
 	int holds;	      /* a frame is held until it is known whether it is the last */
@@ -81,6 +90,13 @@ void nb_select_take(struct nb_run *run, struct select *s, struct nb_frame *frame
 void nb_select_emit_held(struct nb_run *run, struct select *s, int is_last);
 /* After the last frame: what was asked for by number or time and has not come ends the tool. */
 void nb_select_require_found(struct select *s);
+
+/* ---- cone.c: --light-cone ---- */
+
+/* Of the options. */
+void nb_select_check_cone(struct nb_run *run, struct select *s);
+/* What crosses the cone between the frame before and this one goes out. */
+void nb_select_cross(struct nb_run *run, struct select *s, struct nb_frame *frame);
 
 /* ---- arguments.c ---- */
 
