@@ -45,6 +45,7 @@ deeds() {
 		nb-sort-zorder  obeys    nb-sort-zorder box.nb
 		nb-stats        obeys    nb-stats --epot none box.nb
 		nb-stats        obeys    nb-stats --profile box.nb
+		nb-stats        obeys    nb-stats --healpix 2 box.nb
 		nb-stats        refuses  nb-stats box.nb
 		nb-stats        refuses  nb-stats --epot direct box.nb
 		nb-stats        refuses  nb-stats --orbits heaviest box.nb

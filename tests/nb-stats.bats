@@ -936,3 +936,24 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	fails_with 1 "frame 0 is cosmological (want 'nb-groups --bound')" \
 		"nb-calc --dtype u4 'group = 1' comoving.nb | nb-stats --each group --bound"
 }
+
+@test "a sky has the pixels of HEALPix, by rings, of equal area, in a shell" {
+	# the first five are the examples of healpy.ang2pix(16, ...): the equator by the cosine of pi / 2, 45 degrees, and the poles
+	printf '%s\n' x,y,z,mass 1,0,6e-17,1 0.5,0.5,0.70710678118654752,2 0,2,0,3 0,0,3,4 0,0,-1,5 1,0,6e-17,6 | nb-convert --from csv >sky.nb
+	nb-stats --healpix 16 --format tsv sky.nb | cut -f 3- | tail -n +2 | tr '\t\n' ' ;' >got
+	equals "$(cat got)" '0 1 4;427 1 2;1440 2 7;1520 1 3;3068 1 5;'
+	equals "$(nb-stats --healpix 16 --range 1.5:2.5 --format tsv sky.nb | cut -f 3- | tail -n +2 | tr '\t\n' ' ;')" '1520 1 3;'
+	equals "$(nb-stats --healpix 1024 --format tsv sky.nb | tail -n 1 | cut -f 3)" 12582908
+	# by longitude and ring: middles of the twelve pixels of nside 1
+	awk 'BEGIN { print "x,y,z"; pi = atan2(0, -1); for (k = 0; k < 12; k++) { z = k < 4 ? 2 / 3 : k < 8 ? 0 : -2 / 3; p = (k % 4 + (k < 4 || k >= 8 ? 0.5 : 0)) * pi / 2
+		printf "%.17g,%.17g,%.17g\n", sqrt(1 - z * z) * cos(p), sqrt(1 - z * z) * sin(p), z } }' | nb-convert --from csv |
+		nb-calc 'mass = row' | nb-stats --healpix 1 --format tsv | awk -F '\t' 'NR > 1 && $3 != $5 { exit 1 } END { exit NR != 13 }'
+	nb-gen uniform -n 40000 --seed 3 | nb-select --where 'r < 0.5' >ball.nb
+	nb-stats --healpix 2 --format tsv ball.nb | awk -F '\t' 'NR > 1 { n += $4; sum += $4^2 } END { m = n / 48; exit NR != 49 || sum / 48 - m^2 > 2 * m }'
+	# no bodies, and one that is nowhere on a sky
+	equals "$(nb-select --where 'x > 9' sky.nb | nb-stats --healpix 1 --format tsv)" "$(printf 'frame\ttime\tpixel\tn\tmass')"
+	equals "$(nb-calc 'pos = 0' sky.nb | nb-stats --healpix 1 --format tsv | tail -n 1 | cut -f 3-4)" "$(printf '4\t6')"
+	fails_with 2 "invalid healpix '0'" 'nb-stats --healpix 0 sky.nb'
+	fails_with 2 "'--healpix', '--history'" 'nb-stats --healpix 1 --check sky.nb'
+	fails_with 1 "field 'mass' missing" 'nb-select --drop mass sky.nb | nb-stats --healpix 1'
+}

@@ -70,6 +70,12 @@ struct nb_vector_error {
 NB_MUST_CHECK int nb_vector_find_error(
 	size_t n, const double *a, const uint32_t *row, const double *ref, struct nb_vector_error *error);
 
+/* The pixel of a sky of 12 nside^2 pixels of equal area, nside 1 to NB_HEALPIX_MOST, in which a direction is: its
+ * number in the order of rings, from z = r down and in each by longitude from +x; of no direction, that of +x. HEALPix:
+ * Gorski et al. 2005, ApJ 622, 759, section 4. */
+enum { NB_HEALPIX_MOST = 2048 };
+uint32_t nb_healpix_ring(int nside, const double x[3]);
+
 /* How a column b differs from a, row by row: d_k = |b_k - a_k|, the length of the difference of two vectors of ncomp
  * numbers; infinite where that is not a number. */
 struct nb_difference {

@@ -12,6 +12,7 @@ static const struct mode *const modes[NMODE] = {
 	[CHECK] = &nb_stats_check,
 	[COMPARE] = &nb_stats_compare,
 	[FIELDS] = &nb_stats_fields,
+	[HEALPIX] = &nb_stats_healpix,
 	[HISTORY] = &nb_stats_history,
 	[LEVELS] = &nb_stats_levels,
 	[ORBITS] = &nb_stats_orbits,
@@ -44,6 +45,8 @@ static const struct nb_option options[] = {
 	{0, "fields", NB_FLAG(struct stats, wanted[FIELDS]), .help = "list the columns of the stream"},
 	{0, "format", NB_CHOICE(struct stats, report.format), .arg = NB_REPORT_FORMATS, .fallback = "table",
 		.help = "output format"},
+	{0, "healpix", NB_INT(struct stats, wanted[HEALPIX]), .min = 1, .max = NB_HEALPIX_MOST, .arg = "NSIDE",
+		.help = "print the pixels of a sky of 12 NSIDE^2, around the origin, that have bodies"},
 	{0, "history", NB_FLAG(struct stats, wanted[HISTORY]), .help = "print the commands that made the stream"},
 	{0, "lagrangian", NB_TEXT(struct stats, lagrangian), .arg = "LIST", .fallback = "10,50,90",
 		.help = "percentages of the mass for the Lagrangian radii"},
@@ -92,8 +95,8 @@ static void check_uses(const struct nb_run *run, const struct stats *opt, int mo
 		{opt->each != NULL, "each", M | P | 1 << ORBITS, NULL},
 		{opt->by_number, "by-number", M | P, NULL},
 		{nb_given(run, &opt->species), "species", M | P, NULL},
-		{nb_given(run, &opt->range), "range", opt->shape_given || opt->nfw ? M | P : P,
-			"profile', '--nfw' or '--shape"},
+		{nb_given(run, &opt->range), "range", (opt->shape_given || opt->nfw ? M | P : P) | 1 << HEALPIX,
+			"healpix', '--profile', '--nfw' or '--shape"},
 		{nb_given(run, &opt->bins), "bins", P, "profile"},
 		{nb_given(run, &opt->spacing), "spacing", P, "profile"},
 		{nb_given(run, &opt->axis), "axis", P, "profile"},
@@ -132,8 +135,9 @@ static void check(struct nb_run *run, void *self)
 		}
 	opt->mode = modes[mode];
 	if (chosen > 1)
-		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields', '--history', "
-				      "'--levels', '--orbits', '--profile' and '--transits' exclude each other");
+		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields', '--healpix', "
+				      "'--history', '--levels', '--orbits', '--profile' and '--transits' exclude each "
+				      "other");
 	check_uses(run, opt, mode);
 	nb_stats_parse(opt);
 	if (!opt->mode->stream)

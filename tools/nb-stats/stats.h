@@ -22,9 +22,9 @@ struct mode {
 	void (*work)(struct stats *self, struct nb_plan *plan);
 };
 
-enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HISTORY, LEVELS, ORBITS, PROFILE, TRANSITS, NMODE };
+enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HEALPIX, HISTORY, LEVELS, ORBITS, PROFILE, TRANSITS, NMODE };
 extern const struct mode nb_stats_measure, nb_stats_attributes, nb_stats_check, nb_stats_compare, nb_stats_fields,
-	nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile, nb_stats_transits;
+	nb_stats_healpix, nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile, nb_stats_transits;
 
 enum epot { EPOT_AUTO, EPOT_DIRECT, EPOT_NONE };
 enum by { BY_ALL, BY_SPECIES };
@@ -43,7 +43,7 @@ struct group {
 };
 
 struct stats {
-	int wanted[NMODE]; /* by options */
+	int wanted[NMODE]; /* by options; of HEALPIX, nside */
 	const char *compare_path, *lagrangian, *center, *species, *range, *orbits, *each;
 	uint64_t each_value; /* of the bodies that are the frame in hand */
 	struct {
