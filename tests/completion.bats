@@ -45,7 +45,7 @@ completes() {
 
 @test "forces of nb-extra" {
 	completes "$(nb-extra help | awk '/^forces/ { listed = 1 } listed && /^  [a-z]/ { print $1 }' | sort | paste -sd ' ')" nb-extra ''
-	completes 'gr gr-potential' nb-extra g
+	completes 'gr gr-full gr-potential' nb-extra g
 }
 
 @test "presets" {
