@@ -20,7 +20,7 @@ setup() {
 bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id --fields id,pos,vel | nb-convert --to csv | grep '^[0-9]'; }
 
 @test "each system has the bytes that it has alone, with any threads and in any order, folded or not" {
-	for how in '-k 60 -d 0.05' '-k 60 -d 0.05 --integrator whfast --corrector 3' '--until 3 --integrator ias15' '-k 60 -d 0.05 --integrator trace'; do
+	for how in '-k 60 -d 0.05' '-k 60 -d 0.05 --integrator whfast --corrector 3' '--until 3 --integrator ias15' '--until 3 --integrator ar' '-k 60 -d 0.05 --integrator trace'; do
 		read -ra run <<<"nb-step --no-history $how --every-time 0.5"
 		"${run[@]}" nb-force many.nb >run.nb
 		bodies <run.nb >all
@@ -129,7 +129,7 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 }
 
 @test "frames without bodies or with systems of 16 and 17 bodies, and what is refused" {
-	for how in '-k 9 -d 0.1' '-k 9 -d 0.1 --integrator whfast' '-k 9 -d 0.1 --integrator trace' '--until 1 --integrator ias15'; do
+	for how in '-k 9 -d 0.1' '-k 9 -d 0.1 --integrator whfast' '-k 9 -d 0.1 --integrator trace' '--until 1 --integrator ias15' '--until 1 --integrator ar'; do
 		read -ra run <<<"nb-step $how"
 		nb-select --where 'id < 0' many.nb | "${run[@]}" nb-force | nb-stats --check
 	done
