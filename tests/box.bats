@@ -156,6 +156,7 @@ boxed() { { echo x,y,z,mass; cat; } | nb-convert --from csv | nb-calc '@box = 1'
 	nb-transform --shift 0,0,0 out.nb | nb-force | nb-stats --check
 	fails_with 1 'reaches further than half of its periodic box' 'nb-force -e 0.51 box.nb'
 	fails_with 1 'reaches further than half of its periodic box' 'nb-force -e 0.2 --softening-kernel spline box.nb'
+	fails_with 1 'reaches further than half of its periodic box (limit 0.178571)' 'nb-force -m treepm -e 0.2 --softening-kernel spline box.nb'
 	fails_with 1 'two-dimensional' 'nb-gen uniform -n 8 --dim 2 | nb-calc "@box = 1" | nb-force'
 }
 

@@ -114,18 +114,18 @@ void nb_force_check_box_softening(
 	const struct force *opt, enum method method, struct nb_frame *frame, const struct nb_gravity *g)
 {
 	const int mesh = method == METHOD_TREEPM;
-	const double longest = mesh ? nb_treepm_longest_eps(&opt->treepm, opt->box, g->softening)
-				    : nb_ewald_longest_eps(opt->box, g->softening);
+	const double most = nb_ewald_longest_eps(opt->box, g->softening),
+		     longest = mesh ? nb_treepm_longest_eps(&opt->treepm, opt->box, g->softening) : most;
 	const double *of = g->body_eps ? nb_require_f64(frame, NB_EPS, &nb_space_host) : NULL;
 	double eps = g->eps;
 	for (size_t i = 0; of && i < g->n; i++)
 		eps = i > 0 ? fmax(eps, of[i]) : of[i];
 	if (opt->box == 0 || eps <= longest)
 		return;
-	if (!mesh)
+	if (!mesh || eps > most) /* no mesh would do */
 		nb_die(NB_EXIT_FAILED,
 			"softening %g of frame %" PRIu64 " reaches further than half of its periodic box (limit %g)",
-			eps, frame->number, longest);
+			eps, frame->number, most);
 	nb_die(NB_EXIT_FAILED,
 		"softening %g of frame %" PRIu64
 		" reaches further than the pairs of method treepm (limit %g; want --mesh %.0f or less, or -m direct)",
