@@ -331,6 +331,8 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 	nb-calc '@H0 = 0' a.nb | nb-convert -q --to tipsy | cmp - a.tipsy
 	nb-calc '@w0 = -0.9; @softening = 0.5' --no-history a.nb | nb-select --fields pos,vel,mass | nb-convert --to tipsy 2>said >c.tipsy
 	grep -qx 'nb-convert: a TIPSY file cannot represent attribute w0=-0.9, of the expansion' said
+	nb-calc '@omega_lambda = 0.5' a.nb | nb-convert --to tipsy 2>said >/dev/null
+	grep -qx 'nb-convert: a TIPSY file cannot represent attribute omega_lambda=0.5, of the expansion' said
 	equals "$(from tipsy c.tipsy | mutate show eps | sort -u)" 0.014000000432133675 # 0.5 * 1.4 / 50 in f4
 	fails_with 2 "option '--omega0' needs '--from'" 'nb-convert --omega0 1 a.nb -o x.csv'
 	fails_with 2 "option '--omega0' needs '--from tipsy' (other" "nb-convert --to csv a.nb | nb-convert --from csv --omega0 1"

@@ -207,7 +207,7 @@ momentum() { nb-calc '@p = @time * (abs(sum(mass * vx)) + abs(sum(mass * vy)) + 
 	head -c $(($(stat -c %s run.nb) * 55 / 100)) run.nb >cut.nb
 	levels /dev/null -d 0.1 --until 0.5 --every 1 --resume cut.nb >rest.nb 2>err
 	cmp <(last_state rest.nb) <(last_state run.nb)
-	fails_with 1 'needs a softening or potentials' "nb-step --cosmology --every 0 --levels 4 --eta 0.15 -d 0.1 'nb-force --potential' <few.nb"
+	fails_with 1 "option '--levels' in a periodic box needs a softening in step 0 (give nb-force a softening > 0)" "nb-step --cosmology --every 0 --levels 4 --eta 0.15 -d 0.1 'nb-force --potential' <few.nb"
 }
 
 # ---- the schedule --------------------------------------------------------------------------------------

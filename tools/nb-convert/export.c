@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 /* ---- what is lost ------------------------------------------------------------------------------- */
@@ -45,6 +46,11 @@ static void warn_of_space(const struct nb_format *format, const struct nb_frame 
 		if (nb_require_attribute(frame, rest[k].key, rest[k].usual) != rest[k].usual)
 			nb_warn("%s cannot represent attribute %s=%s, of the expansion", format->about, rest[k].key,
 				nb_frame_attribute(frame, rest[k].key));
+	/* without curvature it follows from the others; files have rounded numbers */
+	const double flat = 1 - nb_require_attribute(frame, "omega0", 0) - nb_require_attribute(frame, "omega_r", 0);
+	if (own && fabs(nb_require_attribute(frame, "omega_lambda", flat) - flat) > 1e-6)
+		nb_warn("%s cannot represent attribute omega_lambda=%s, of the expansion", format->about,
+			nb_frame_attribute(frame, "omega_lambda"));
 }
 
 /* Warns of every attribute that the format cannot represent. */

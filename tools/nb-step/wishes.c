@@ -81,6 +81,11 @@ int nb_step_wants_less(const struct wish *w, size_t i, double h)
 void nb_step_refuse_wish(struct step *s)
 {
 	nb_step_progress_clear(&s->progress);
+	if (nb_box_of(s->frame) > 0)
+		nb_die(NB_EXIT_FAILED,
+			"option '--levels' in a periodic box needs a softening in step %" PRIu64
+			" (give nb-force a softening > 0)",
+			s->clock.step);
 	nb_die(NB_EXIT_FAILED,
 		"option '--levels' needs a softening or potentials in step %" PRIu64
 		" (give nb-force a softening > 0, or --potential)",
