@@ -901,7 +901,7 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	fails_with 2 "option '--bins' needs '--profile'" 'nb-stats --bins 3 </dev/null'
 	fails_with 2 "option '--spacing' needs '--profile'" 'nb-stats --spacing log </dev/null'
 	fails_with 2 "option '--axis' needs '--profile'" 'nb-stats --axis z </dev/null'
-	fails_with 2 "option '--range' needs '--profile', '--nfw' or '--shape'" 'nb-stats --range 1:2 </dev/null'
+	fails_with 2 "option '--range' needs '--healpix', '--profile', '--nfw' or '--shape'" 'nb-stats --range 1:2 </dev/null'
 	fails_with 2 "option '--lagrangian' has no effect with '--profile'" 'nb-stats --profile --lagrangian 50 </dev/null'
 	fails_with 2 "option '--backend' has no effect with '--profile'" 'nb-stats --profile -b cpu </dev/null'
 	fails_with 2 "option '--shape' has no effect with '--profile'" 'nb-stats --profile --shape reduced </dev/null'

@@ -14,7 +14,7 @@
 static const struct nb_backend *backend;
 static char label[300];
 
-enum { LARGEST = UNIT_SANITIZED ? 300 : 1100, MOST = 3200 };
+enum { LARGEST = UNIT_SANITIZED ? 400 : 1100, MOST = 3200 };
 
 struct system {
 	size_t n;
