@@ -593,6 +593,7 @@ hands_over() {
 		missed=1 folded=0
 		# twelve times without a miss; a machine on which programs without such a command start too late to fold needs more
 		for ((round = 0; round < 8 && missed > 0; round++)); do
+			sleep "$round" # ever farther apart, as in_one_of
 			missed=0
 			for ((i = 0; i < 12; i++)); do
 				if hands_over "$start"; then folded=1; else cat told && missed=$((missed + 1)); fi

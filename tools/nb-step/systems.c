@@ -100,7 +100,7 @@ static void read_stopped(struct step *s)
 	const double *when = nb_require_memory(s->frame, nb_column_read(time, &nb_space_host, NB_AS_F64));
 	for (size_t k = 0; k < all->of.n; k++) {
 		const size_t first = all->of.row[all->of.first[k]];
-		all->stopped[k] = why[first] > 0 && why[first] < 256 ? (unsigned char)why[first] : NB_GOES_ON;
+		all->stopped[k] = (unsigned char)(why[first] > 0 && why[first] < 256 ? why[first] : NB_GOES_ON);
 		all->ended[k] = when[first];
 	}
 }
