@@ -72,6 +72,7 @@ tables() {
 		kernels/fmm/fmm.h NB_FMM_MAX_ORDER_3D - the range of an option
 		kernels/gravity/direct_cpu.c MOST - bodies of a sample
 		kernels/groups/properties.c MOST_SLOTS - what is finer is found by no gap, as nb-groups(1) says
+		kernels/measure/measure.h NB_HEALPIX_MOST - the range of an option
 		kernels/mesh/mesh.h NB_MESH_MOST - the range of an option
 		kernels/models/model_simd.c MAX_DRAWS - draws that any model makes
 		kernels/models/models.h NB_ELEMENTS_MOST nb-gen-orbits.bats more than 64 bodies

@@ -219,10 +219,10 @@ void nb_step_whfast_begin(struct step *s)
 		if (nb_step_extra(s, k))
 			nb_whfast_add_extra(&p->map[k], nb_step_extra(s, k));
 		if (p->map[k].extra && p->device && strcmp(s->run->common.backend, "auto") != 0)
-			nb_die(NB_EXIT_FAILED, "steps on a device have no force of nb-extra but gr-potential of the "
-					       "first body (want -b "
-					       "cpu)");
-		p->device = p->map[k].extra ? NULL : p->device;
+			nb_die(NB_EXIT_FAILED,
+				"steps on a device have no force of nb-extra but gr-potential of the first body (want "
+				"'-b cpu')");
+		p->device = p->map[k].extra ? NULL : p->device; /* auto takes the CPU */
 	}
 	if (!nb_step_plan(s, &dt, &exact))
 		dt = s->opt.dt; /* no step; 0: it has none */
