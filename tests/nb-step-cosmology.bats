@@ -176,6 +176,7 @@ momentum() { nb-calc '@p = @time * (abs(sum(mass * vx)) + abs(sum(mass * vy)) + 
 	done
 }
 
+# bats test_tags=once
 @test "by levels halving step and eta divides the error by four, and the sum of all momenta is kept" {
 	nb-step --cosmology --every 0 -k 1024 --until 0.5 nb-force <some.nb >best.nb
 	for k in 1 2 4; do levels some.nb -d "$(awk -v k=$k 'BEGIN { print 0.0867 / k }')" --until 0.5 --eta "$(awk -v k=$k 'BEGIN { print 1 / k }')" >l$k.nb; done
@@ -185,6 +186,7 @@ momentum() { nb-calc '@p = @time * (abs(sum(mass * vx)) + abs(sum(mass * vy)) + 
 	close_to "$(momentum some.nb)" "$(momentum l1.nb)" 1e-14
 }
 
+# bats test_tags=once
 @test "by levels steps back lead to the start where all bodies keep their levels" {
 	nb-calc 'eps = id % 8 == 0 ? 1e-4 : 0.05' --no-history few.nb >two.nb
 	for steps in 'lna -d 0.03' 'a -d 0.01' 't -d 0.001'; do
