@@ -1,7 +1,6 @@
 /* Algorithmic regularisation: orbits of two bodies up to straight lines, against those of kepler.h; states within a
  * step; forth and back; the problem of Burrau; bodies without mass; forces beside gravity; few bodies. */
-#include "kernels/small/small.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/small/fifteen.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,19 +48,6 @@ static void test_orbits(void)
 	static const double closest[] = {0.9, 0.1, 1e-4, 1e-8, 1e-12, 0};
 	for (size_t k = 0; k < sizeof closest / sizeof *closest; k++)
 		check_orbit(closest[k], 1e-11);
-}
-
-/* The same by steps of order 15. */
-static void follow_fifteen(
-	size_t n, const double *mass, const struct nb_extra *extra, double time, double *x, double *v)
-{
-	struct nb_ias15 s;
-	CHECK(nb_ias15_begin(&s, n, mass, 1, 0) == NB_OK);
-	s.extra = extra;
-	CHECK(nb_ias15_load(&s, x, v, 0.175, INFINITY, 1) == NB_OK);
-	while (s.elapsed < time)
-		CHECK(nb_ias15_step(&s) == NB_OK);
-	nb_ias15_at(&s, s.last - (s.elapsed - time), x, v);
 }
 
 static double distance(size_t n, const double *x, const double *y)

@@ -1,7 +1,6 @@
 /* Forces beside gravity: rates of orbits that theory gives; accelerations as slopes of potentials; momentum; the
  * integrators that have them agree; texts that are refused. */
-#include "kernels/small/small.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/small/fifteen.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,17 +70,6 @@ static void place(double gm, double e, double inc, double *x, double *v)
 	v[5] = speed * sin(inc);
 }
 
-static void integrate(size_t n, const double *mass, const struct nb_extra *e, double time, double *x, double *v)
-{
-	struct nb_ias15 s;
-	CHECK(nb_ias15_begin(&s, n, mass, 1, 0) == NB_OK);
-	s.extra = e;
-	CHECK(nb_ias15_load(&s, x, v, 0.175, INFINITY, 1) == NB_OK);
-	while (s.elapsed < time)
-		CHECK(nb_ias15_step(&s) == NB_OK);
-	nb_ias15_at(&s, s.last - (s.elapsed - time), x, v);
-}
-
 /* How the elements of an orbit change in so many periods; mu of the elements. */
 static struct elements change(const char *text, double gm, double mu, double e, double inc, double periods)
 {
@@ -90,7 +78,7 @@ static struct elements change(const char *text, double gm, double mu, double e, 
 	double x[6], v[6], q[3], u[3];
 	place(gm, e, inc, x, v);
 	const struct elements from = elements_of(mu, x + 3, v + 3);
-	integrate(2, mass, &extra, 2 * M_PI / sqrt(1 + gm) * periods, x, v);
+	follow_fifteen(2, mass, &extra, 2 * M_PI / sqrt(1 + gm) * periods, x, v);
 	for (int d = 0; d < 3; d++) {
 		q[d] = x[3 + d] - x[d];
 		u[d] = v[3 + d] - v[d];
@@ -250,7 +238,7 @@ static void test_all_pairs(void)
 	for (int k = 0; k < 3 * MOST; k++)
 		u[k] -= fall[k % 3];
 	const double first = energy_of_pairs(1000, y, u), newton = energy_of_pairs(INFINITY, y, u);
-	integrate(MOST, mass3, &e, 2, y, u);
+	follow_fifteen(MOST, mass3, &e, 2, y, u);
 	printf("energy: %.3g, of Newton %.3g\n", energy_of_pairs(1000, y, u) - first,
 		energy_of_pairs(INFINITY, y, u) - newton);
 	CHECK_NEAR(energy_of_pairs(1000, y, u), first, 5e-10);
@@ -295,10 +283,10 @@ static void test_integrators(void)
 	double x[3 * MOST], v[3 * MOST], y[3 * MOST], u[3 * MOST], none[3 * MOST], error[2];
 	memcpy(x, x0, sizeof x);
 	memcpy(v, v0, sizeof v);
-	integrate(MOST, mass, &e, 50, x, v);
+	follow_fifteen(MOST, mass, &e, 50, x, v);
 	memcpy(none, x0, sizeof x);
 	memcpy(v, v0, sizeof v);
-	integrate(MOST, mass, NULL, 50, none, v);
+	follow_fifteen(MOST, mass, NULL, 50, none, v);
 	CHECK(apart(x, none) > 1e-2);
 	for (int k = 0; k < 2; k++) {
 		struct nb_whfast w;
