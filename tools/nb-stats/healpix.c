@@ -1,6 +1,5 @@
 /* --healpix: how many bodies, and how much mass, a sky has in each of its pixels. */
 #include "kernels/measure/measure.h"
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
@@ -47,10 +46,4 @@ static void healpix(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	nb_require_flushed();
 }
 
-static void work(struct stats *self, struct nb_plan *plan)
-{
-	(void)self;
-	nb_plan_by_host(plan);
-}
-
-const struct mode nb_stats_healpix = {.option = "healpix", .frame = healpix, .work = work};
+const struct mode nb_stats_healpix = {.option = "healpix", .frame = healpix, .work = nb_stats_work_by_host};

@@ -1,5 +1,4 @@
 /* --levels: how many bodies made block time steps of each length. */
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
@@ -45,10 +44,4 @@ static void levels(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	nb_require_flushed();
 }
 
-static void work(struct stats *self, struct nb_plan *plan)
-{
-	(void)self;
-	nb_plan_by_host(plan);
-}
-
-const struct mode nb_stats_levels = {.option = "levels", .frame = levels, .work = work};
+const struct mode nb_stats_levels = {.option = "levels", .frame = levels, .work = nb_stats_work_by_host};

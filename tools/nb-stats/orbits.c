@@ -1,6 +1,5 @@
 /* --orbits: Keplerian elements of each body about one of them. */
 #include "common/mem.h"
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
@@ -89,10 +88,5 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	nb_stats_release(self);
 }
 
-static void work(struct stats *self, struct nb_plan *plan)
-{
-	(void)self;
-	nb_plan_by_host(plan);
-}
-
-const struct mode nb_stats_orbits = {.option = "orbits", .frame = orbits, .clear = clear, .work = work};
+const struct mode nb_stats_orbits = {
+	.option = "orbits", .frame = orbits, .clear = clear, .work = nb_stats_work_by_host};

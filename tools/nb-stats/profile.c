@@ -1,7 +1,6 @@
 /* --profile: radial bins of each frame, or of the species in it. */
 #include "common/mem.h"
 #include "tools/filter/cosmology.h"
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/nb-stats/stats.h"
 
@@ -204,11 +203,5 @@ static void profile(struct nb_run *run, struct stats *self, struct nb_frame *fra
 	nb_stats_release(self);
 }
 
-static void work(struct stats *self, struct nb_plan *plan)
-{
-	(void)self;
-	nb_plan_by_host(plan);
-}
-
 const struct mode nb_stats_profile = {
-	.option = "profile", .begin = begin, .frame = profile, .clear = clear, .work = work};
+	.option = "profile", .begin = begin, .frame = profile, .clear = clear, .work = nb_stats_work_by_host};

@@ -5,6 +5,7 @@
 #include "formats/stream/stream.h"
 #include "kernels/measure/measure.h"
 #include "tools/filter/filter.h"
+#include "tools/filter/plan.h"
 #include "tools/filter/report.h"
 #include "tools/filter/systems.h"
 
@@ -21,6 +22,13 @@ struct mode {
 	void (*clear)(struct stats *self);
 	void (*work)(struct stats *self, struct nb_plan *plan);
 };
+
+/* The work of a mode that the host does. */
+static inline void nb_stats_work_by_host(struct stats *self, struct nb_plan *plan)
+{
+	(void)self;
+	nb_plan_by_host(plan);
+}
 
 enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HEALPIX, HISTORY, LEVELS, ORBITS, PROFILE, TRANSITS, NMODE };
 extern const struct mode nb_stats_measure, nb_stats_attributes, nb_stats_check, nb_stats_compare, nb_stats_fields,

@@ -1,6 +1,5 @@
 /* --transits: when bodies pass in front of the heaviest one of their system, between one frame and the next. */
 #include "common/mem.h"
-#include "tools/filter/plan.h"
 #include "tools/filter/require.h"
 #include "tools/filter/systems.h"
 #include "tools/nb-stats/stats.h"
@@ -15,7 +14,6 @@ static void clear(struct stats *self)
 
 static const double *read(const struct nb_frame *frame, enum nb_field field)
 {
-	nb_require_field(frame, field);
 	return nb_require_f64(frame, field, &nb_space_host);
 }
 
@@ -117,10 +115,5 @@ static void transits(struct nb_run *run, struct stats *self, struct nb_frame *fr
 	self->transits.time = time;
 }
 
-static void work(struct stats *self, struct nb_plan *plan)
-{
-	(void)self;
-	nb_plan_by_host(plan);
-}
-
-const struct mode nb_stats_transits = {.option = "transits", .frame = transits, .clear = clear, .work = work};
+const struct mode nb_stats_transits = {
+	.option = "transits", .frame = transits, .clear = clear, .work = nb_stats_work_by_host};
