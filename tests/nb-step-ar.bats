@@ -81,7 +81,7 @@ I=(nb-step --no-history --integrator ar)
 
 @test "what does not go with it is refused" {
 	s='nb-step --integrator ar --until 1'
-	for option in '--collide merge' '--levels 2' --send-velocities '--resume three.nb' '--eta 0.1'; do
+	for option in '--collide merge' '--levels 2' --send-velocities '--eta 0.1'; do
 		fails_with 2 "'--integrator ar' takes no '${option%% *}'" "$s $option nb-force three.nb"
 	done
 	fails_with 2 "option '--megno' needs '--integrator ias15'" "$s --megno nb-force three.nb"

@@ -87,7 +87,7 @@ I=(nb-step --no-history --integrator ias15)
 @test "what does not go with it is refused, and a collision ends the run" {
 	s='nb-step --integrator ias15 --until 1'
 	fails_with 2 'needs the force pipeline as operand' 'nb-step --integrator ias15 <three.nb'
-	for option in '--collide merge' '--levels 2' --send-velocities '--resume three.nb'; do
+	for option in '--collide merge' '--levels 2' --send-velocities; do
 		fails_with 2 "'--integrator ias15' takes no '${option%% *}'" "$s $option nb-force three.nb"
 	done
 	fails_with 2 "invalid eta '1.5' (want a number <= 1 with '--integrator ias15')" "$s --eta 1.5 nb-force three.nb"

@@ -62,7 +62,7 @@ off() {
 	s='nb-step --integrator trace -k 20'
 	fails_with 2 'needs the force pipeline as operand' 'nb-step --integrator trace -d 0.1 <close.nb'
 	fails_with 2 'no time step (give -d)' "$s nb-force close.nb"
-	for option in '--collide merge' '--eta 0.1' '--levels 2' --send-velocities '--resume close.nb'; do
+	for option in '--collide merge' '--eta 0.1' '--levels 2' --send-velocities; do
 		fails_with 2 "'--integrator trace' takes no '${option%% *}'" "$s -d 0.1 $option nb-force close.nb"
 	done
 	fails_with 1 'forces are softened' "$s -d 0.1 'nb-force -e 0.1' close.nb"

@@ -61,4 +61,6 @@ double nb_small_largest_acc2(const struct nb_small *s);
 #include "kernels/small/trace.h"
 #include "kernels/small/variation.h"
 
+#include "kernels/small/carry.h"
+
 #endif

@@ -1,4 +1,5 @@
 /* Integrators that make several steps of a few bodies at a time, without frames: what they share. */
+#include "common/mem.h"
 #include "kernels/ranks/ranks.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
@@ -14,20 +15,18 @@ void nb_step_few_check(const struct step *s, const char *of_whfast)
 			    : s->opt.eta_given && !ias15   ? "eta"
 			    : s->opt.levels_given	   ? "levels"
 			    : s->opt.launcher		   ? "mpi"
-			    : s->opt.resume && !whfast	   ? "resume"
 			    : s->opt.send_velocities	   ? "send-velocities"
 							   : NULL;
 	if (of_whfast && !whfast)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--integrator whfast'", of_whfast);
 	if (s->opt.megno && !ias15)
 		nb_die(NB_EXIT_USAGE, "option '--megno' needs '--integrator ias15'");
+	nb_step_restart_check(s);
 	if (!s->opt.integrator->few)
 		return;
 	if (other)
 		nb_die(NB_EXIT_USAGE, "'--integrator %s' takes no '--%s'%s", nb_step_few_name(s), other,
-			strcmp(other, "resume") == 0	? " (want the last frame of the run as input)"
-			: strcmp(other, "collide") == 0 ? " (want --integrator leapfrog)"
-							: "");
+			strcmp(other, "collide") == 0 ? " (want --integrator leapfrog)" : "");
 	if (s->opt.eta_given && s->opt.eta > 1)
 		nb_die(NB_EXIT_USAGE, "invalid eta '%g' (want a number <= 1 with '--integrator ias15')", s->opt.eta);
 	if (!s->opt.command)
@@ -45,6 +44,20 @@ static void require_few(const struct step *s, size_t n, uint64_t number)
 		"%sframe %" PRIu64 " has %zu bodies, and '--integrator %s' takes at most %d "
 		"(want --integrator hermite or leapfrog)",
 		of, s->frame->number, n, nb_step_few_name(s), NB_SMALL_MOST);
+}
+
+void nb_step_few_keep(struct step *s)
+{
+	nb_step_whfast_keep(s);
+	nb_step_restart_keep(s);
+}
+
+void nb_step_few_free(struct step *s)
+{
+	nb_step_whfast_free(&s->planets);
+	nb_free_all(s->fifteen.of, s->fifteen.variation, s->trace);
+	nb_step_restart_free(&s->restart);
+	nb_step_extras_free(&s->extras);
 }
 
 void nb_step_few_begin(struct step *s, int computed)
@@ -69,6 +82,15 @@ void nb_step_few_begin(struct step *s, int computed)
 	default: nb_step_ias15_begin(s);
 	}
 	nb_step_systems_mark(s);
+	nb_step_restart_mark(s); /* the first frame has what the others have */
+}
+
+int nb_step_few_at(const struct step *s, size_t k, double *pos, double *vel)
+{
+	if (s->opt.integrator->few != NB_FEW_TRACE)
+		return nb_step_ias15_at(s, k, pos, vel);
+	nb_trace_store(&s->trace[k].run, pos, vel);
+	return NB_OK;
 }
 
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact)

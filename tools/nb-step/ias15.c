@@ -22,8 +22,7 @@ static double way_of(const struct step *s)
 
 /* ---- either of the two -------------------------------------------------------------------------- */
 
-/* Length of the last step, 0: none has been made. */
-static double last_of(const struct fifteen_of *of)
+double nb_step_ias15_last(const struct fifteen_of *of)
 {
 	return of->is_ar ? of->ar.last : of->fifteen.last;
 }
@@ -56,6 +55,29 @@ static int load(const struct step *s, struct fifteen_of *of, const double *x, co
 			 : nb_ias15_load(&of->fifteen, x, v, eta, longest, (int)way_of(s));
 }
 
+static double time_after(const struct moment *from, double time)
+{
+	return (time - from->time) - from->rest;
+}
+
+/* How far the end of the last step lies behind this moment. */
+static double ahead(const struct fifteen_of *of, const struct moment *now)
+{
+	return (of->ended.time - now->time) + (of->ended.rest - now->rest);
+}
+
+/* At a moment in the last step. */
+static int find_at(const struct fifteen_of *of, const struct moment *now, double *x, double *v)
+{
+	const double time = ahead(of, now) != 0 ? time_after(&of->begun, now->time) : nb_step_ias15_last(of);
+	return find_state(of, time, x, v);
+}
+
+int nb_step_ias15_at(const struct step *s, size_t k, double *x, double *v)
+{
+	return find_at(&s->fifteen.of[k], &s->clock.now, x, v);
+}
+
 /* ---- a run -------------------------------------------------------------------------------------- */
 
 /* A system that cannot be followed ends alone, at the end of its last step; where there is no other, the run does. */
@@ -68,10 +90,26 @@ static void lose(struct step *s, size_t k)
 		nb_die(NB_EXIT_FAILED, "%s, in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)",
 			of->lost, s->clock.step + of->made + 1, of->ended.time);
 	nb_step_system_stop(s, k, NB_LOST, of->ended.time, of->lost);
-	if (last_of(of) == 0 || find_state(of, last_of(of), x, v))
+	if (nb_step_ias15_last(of) == 0 || find_state(of, nb_step_ias15_last(of), x, v))
 		return; /* it has not moved */
 	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
 	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
+}
+
+/* System k begins a run with the state of the frame. */
+static void start(struct step *s, size_t k)
+{
+	struct fifteen_of *of = &s->fifteen.of[k];
+	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
+	(void)nb_step_system_gather(&s->systems, k, 3, s->systems.x, x);
+	(void)nb_step_system_gather(&s->systems, k, 3, s->systems.v, v);
+	of->ended = of->begun = s->clock.now;
+	of->made = of->all = 0;
+	of->lost = NULL;
+	if (load(s, of, x, v))
+		of->lost = "bodies are at the same place, or too far apart";
+	if (s->opt.megno)
+		nb_variation_begin(&s->fifteen.variation[k], &of->fifteen);
 }
 
 void nb_step_ias15_begin(struct step *s)
@@ -87,32 +125,22 @@ void nb_step_ias15_begin(struct step *s)
 		s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.of));
 	s->fifteen.within = 0;
 	for (size_t k = 0; k < all->of.n; k++) {
-		double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], mass[NB_SMALL_MOST];
+		double mass[NB_SMALL_MOST];
 		struct fifteen_of *of = &list[k];
 		const size_t n = nb_step_system_gather(all, k, 1, all->mass, mass);
-		(void)nb_step_system_gather(all, k, 3, all->x, x);
-		(void)nb_step_system_gather(all, k, 3, all->v, v);
-		of->ended = of->begun = s->clock.now;
-		of->made = of->all = 0;
-		of->lost = NULL;
 		if (begin(s, of, n, mass, nb_step_extra(s, k)))
 			nb_die(NB_EXIT_FAILED,
 				"'--integrator %s' takes no masses or %s as extreme as those of %s %" PRIu64,
 				nb_step_few_name(s), of->is_ar ? "G" : "softening", all->many ? "system" : "frame",
 				all->many ? all->of.number[k] : s->frame->number);
-		if (load(s, of, x, v))
-			of->lost = "bodies are at the same place, or too far apart";
+		start(s, k);
 		if (of->lost && !all->stopped[k])
 			lose(s, k);
-		if (s->opt.megno)
-			nb_variation_begin(&s->fifteen.variation[k], &of->fifteen);
+		if (!nb_step_restart_take_up(s, k))
+			start(s, k); /* whatever it has tried */
+		s->fifteen.within |= !all->stopped[k] && ahead(of, &s->clock.now) != 0;
 	}
 	nb_step_megno_mark(s);
-}
-
-static double time_after(const struct moment *from, double time)
-{
-	return (time - from->time) - from->rest;
 }
 
 /* NULL, or why there is none. */
@@ -121,7 +149,7 @@ static const char *make_step(struct fifteen_of *of)
 	if (of->is_ar ? nb_ar_step(&of->ar) : nb_ias15_step(&of->fifteen))
 		return "bodies collide, or leave the range of numbers";
 	of->begun = of->ended;
-	of->ended = nb_step_later(of->begun, last_of(of));
+	of->ended = nb_step_later(of->begun, nb_step_ias15_last(of));
 	if (!isfinite(of->ended.time))
 		return "steps grow beyond the range of numbers, as nothing pulls a body";
 	/* those of ar pass any encounter */
@@ -136,7 +164,7 @@ static int stops(struct step *s, size_t k, const struct fifteen_of *of)
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 	if (!nb_step_is_tested(&s->stop, of->all))
 		return 0;
-	return !find_state(of, last_of(of), x, v) && nb_step_stops(s, k, of->ended.time, x, v);
+	return !find_state(of, nb_step_ias15_last(of), x, v) && nb_step_stops(s, k, of->ended.time, x, v);
 }
 
 /* Up to most steps of system k, until the last one comes to the time mark, or passes it. */
@@ -144,7 +172,7 @@ static void make_steps(struct step *s, size_t k, double way, double mark, uint64
 {
 	struct fifteen_of *of = &s->fifteen.of[k];
 	for (uint64_t j = 0;; j++, of->made++, of->all++) {
-		of->there = isfinite(mark) && last_of(of) != 0 && way * time_after(&of->ended, mark) <= 0;
+		of->there = isfinite(mark) && nb_step_ias15_last(of) != 0 && way * time_after(&of->ended, mark) <= 0;
 		if (of->there || j == most || stops(s, k, of))
 			return;
 		of->lost = make_step(of);
@@ -197,8 +225,8 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 		if (all->stopped[k])
 			continue;
 		there = of->there;
-		last = last_of(of);
-		if (find_state(of, there ? time_after(&of->begun, mark) : last, x, v)) {
+		last = nb_step_ias15_last(of);
+		if (find_at(of, there ? &(struct moment){.time = mark} : &of->ended, x, v)) {
 			of->lost = "no shorter steps lead to the time of a state";
 			lose(s, k);
 			continue;

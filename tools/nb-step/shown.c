@@ -90,4 +90,5 @@ void nb_step_few_show(struct step *s, double dt)
 			"has those of the first state (want nb-force alone)");
 	nb_step_few_require(s);
 	nb_step_megno_mark(s);
+	nb_step_restart_mark(s);
 }

@@ -21,8 +21,7 @@ static const struct nb_option options[] = {
 		.help = "number of steps; 0: only complete a pending kick"},
 	{0, "at", NB_TEXT(struct step, opt.at), .arg = "z=LIST",
 		.help = "with --cosmology: write the states of these redshifts, the earliest first, and the last; or "
-			"of "
-			"scale factors, a=LIST"},
+			"of scale factors, a=LIST"},
 	{0, "blocks", NB_CHOICE(struct step, opt.blocks_number), .arg = "split|whole",
 		.fallback = "split; for hermite whole",
 		.help = "with --levels: bodies with shorter steps alone feel each other between those of others, or "
@@ -53,6 +52,8 @@ static const struct nb_option options[] = {
 		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
 	{0, "patience", NB_POSITIVE(struct step, opt.patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
 		.help = "end a force pipeline that neither reads nor writes a byte for so long", .silent = 1},
+	{0, "restartable", NB_FLAG(struct step, opt.restartable),
+		.help = "with --integrator ias15, trace or ar: frames from which --resume goes on"},
 	{0, "restitution", NB_REAL(struct step, opt.restitution), .max = 1, .arg = "E", .fallback = "1",
 		.help = "of --collide bounce: speed along the line of centres after a collision over that before"},
 	{0, "resume", NB_FILE(struct step, opt.resume), .arg = "FILE",
@@ -170,7 +171,7 @@ static void integrate(struct step *s)
 	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
 	nb_interrupt_end();
 	const int missing = nb_step_missing(s) != NULL || s->stop.text;
-	nb_step_whfast_keep(s);
+	nb_step_few_keep(s);
 	if (missing)
 		nb_step_compute_force(s);
 	else
@@ -307,10 +308,8 @@ static void clear(void *self)
 	nb_step_blocks_free(&s->blocks);
 	if (s->saved.file >= 0)
 		close(s->saved.file);
-	nb_step_whfast_free(&s->planets);
-	nb_free_all(s->fifteen.of, s->fifteen.variation, s->trace);
+	nb_step_few_free(s);
 	nb_step_systems_free(&s->systems);
-	nb_step_extras_free(&s->extras);
 	nb_step_stop_free(&s->stop);
 	nb_frame_clear(&s->here);
 	nb_frame_clear(&s->past);

@@ -17,7 +17,7 @@ struct options {
 	double dt, eta, until, every_time, restitution, patience;
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities, levels, blocks_number;
-	int corrector_number, lazy, megno; /* the first two of the words of options */
+	int corrector_number, lazy, megno, restartable; /* the first two of the words of options */
 	int levels_given, dt_given, eta_given, until_given, every_time_given, steps_given, every_given, steps_in_given;
 	int cosmology, steps_in;
 	const char *at;
@@ -256,7 +256,7 @@ void nb_step_spread_move(struct step *s, double kick, double drift);
 int nb_step_spread_force(struct step *s);
 void nb_step_spread_report(const struct step *s); /* after -v */
 
-/* An instance.  The last thirteen belong to the files in whose sections they are declared. */
+/* An instance.  The last fourteen belong to the files in whose sections they are declared. */
 struct step {
 	struct options opt;
 	struct nb_run *run;
@@ -282,6 +282,7 @@ struct step {
 	struct planets planets;
 	struct fifteen fifteen;
 	struct trace_of *trace; /* each system */
+	struct restart restart;
 	struct extras extras;
 	struct comoving comoving;
 };

@@ -111,11 +111,17 @@ void nb_step_stop_report(const struct step *s); /* after -v */
 
 /* ---- few.c: integrators that make several steps of a few bodies at a time ---- */
 void nb_step_few_check(const struct step *s, const char *of_whfast); /* of the options; one that whfast alone has */
+/* Before the first force of a run, which drops what of their states the frame has. */
+void nb_step_few_keep(struct step *s);
+void nb_step_few_free(struct step *s);
 /* In the first state of a run, whose force has been computed by the pipeline or came with the input. */
 void nb_step_few_begin(struct step *s, int computed);
 /* Makes up to most steps, with the force in the last state.  *dt and *exact are of the first step (nb_step_plan), and
  * of the last one then.  Returns how many. */
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact);
+
+/* Positions and velocities of system k at the time of the clock, for ias15, ar and trace. */
+NB_MUST_CHECK int nb_step_few_at(const struct step *s, size_t k, double *pos, double *vel);
 
 /* ---- shown.c: their states in frames ---- */
 /* The force of the frame must be that of the bodies, with the softening that the integrator can have. */
@@ -156,6 +162,8 @@ struct planets {
 	double *q, *v, dt;		 /* of the maps that the first frame had, for steps dt; NULL: it had none */
 };
 
+/* A column of the frame, to be freed; NULL: there is none of f64 with so many components. */
+double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp);
 /* Before the first force of a run with whfast, which drops it: the state of the map in the frame, if there is one. */
 void nb_step_whfast_keep(struct step *s);
 void nb_step_whfast_forget(struct step *s); /* that it is one: it has another integrator */
@@ -192,6 +200,27 @@ void nb_step_ias15_begin(struct step *s);
  * (most is 0) the rest of such states, and then the one at its end.
  * Many systems all come to *exact, unless a signal ends that: then nothing has changed. */
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
+
+/* Length of the last step, 0: none has been made. */
+double nb_step_ias15_last(const struct fifteen_of *of);
+/* Of system k at the time of the clock, which is in its last step. */
+NB_MUST_CHECK int nb_step_ias15_at(const struct step *s, size_t k, double *x, double *v);
+
+/* ---- restart.c: from which ias15, ar and trace go on ---- */
+struct restart {
+	double *numbers; /* column of the first frame; NULL: there is none */
+	size_t width;	 /* for a body */
+};
+
+void nb_step_restart_check(const struct step *s); /* of the options */
+/* Before the first force of a run, which drops it. */
+void nb_step_restart_keep(struct step *s);
+void nb_step_restart_free(struct restart *r);
+/* Whether system k, which has begun a run, goes on with what was kept; with --resume it must.  If not, it has to begin
+ * once more. */
+int nb_step_restart_take_up(struct step *s, size_t k);
+/* The frame gets it, with --restartable. */
+void nb_step_restart_mark(struct step *s);
 
 /* ---- megno.c ---- */
 /* The frame gets what --megno found, as attributes, or as columns if it has many systems. */

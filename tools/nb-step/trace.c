@@ -25,6 +25,8 @@ void nb_step_trace_begin(struct step *s)
 				all->G, mass[0]);
 		s->trace[k].run.extra = nb_step_extra(s, k);
 		nb_trace_load(&s->trace[k].run, x, v);
+		if (!nb_step_restart_take_up(s, k))
+			nb_trace_load(&s->trace[k].run, x, v); /* whatever it has tried */
 	}
 }
 

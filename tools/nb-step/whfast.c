@@ -87,16 +87,16 @@ static void look_at_orbits(struct step *s)
 			nb_body_id(s->frame, fastest), shortest, shortest / h, STEPS_LEAST);
 }
 
-/* A column of the frame, which the next force drops. */
-static double *keep(const struct step *s, const char *name)
+double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp)
 {
 	const size_t n = s->frame->rows[NB_PARTICLE];
 	struct nb_column *column = nb_frame_find(s->frame, name);
-	if (!column || column->table != NB_PARTICLE || column->ncomp != 3 || strcmp(column->dtype, "<f8") != 0 ||
+	if (!column || column->table != NB_PARTICLE || column->ncomp != ncomp || strcmp(column->dtype, "<f8") != 0 ||
 		n == 0)
 		return NULL;
-	double *to = nb_require_memory(s->frame, nb_alloc(n, 3 * sizeof *to));
-	memcpy(to, nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64)), 3 * n * sizeof *to);
+	double *to = nb_require_memory(s->frame, nb_alloc(n, ncomp * sizeof *to));
+	memcpy(to, nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64)),
+		ncomp * n * sizeof *to);
 	return to;
 }
 
@@ -115,8 +115,8 @@ void nb_step_whfast_keep(struct step *s)
 	nb_step_whfast_free(p);
 	if (s->opt.integrator->few != NB_FEW_WHFAST || nb_frame_attribute_f64(s->frame, map_dt, 0, &p->dt))
 		return;
-	p->q = keep(s, map_pos);
-	p->v = keep(s, map_vel);
+	p->q = nb_step_keep(s, map_pos, 3);
+	p->v = nb_step_keep(s, map_vel, 3);
 }
 
 /* Steps that differ by less are the same but for the rounding of the times that they were found from. */
