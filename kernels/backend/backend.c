@@ -8,6 +8,7 @@
 #include "kernels/walk_gpu/walk_gpu.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,6 +151,7 @@ static struct nb_backend backend_cuda = {
 };
 
 static struct nb_device_list opened;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 void nb_backend_offer(void)
 {
@@ -164,20 +166,32 @@ int nb_backend_reach(const struct nb_device_list *list)
 	return nb_cuda_show(count);
 }
 
-static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
+/* What is open stays as it is when it is asked for again, as other threads may be computing with it. */
+static int open_devices(struct nb_device_list *list, char *why)
 {
+	const struct nb_space *space;
 	(void)nb_backend_reach(list); /* if not, the next line names the device that is missing */
 	int status = list->n ? NB_OK : nb_team_list_all(NB_DEVICES_MOST, list->id, &list->n, why, NB_BACKEND_WHY);
 	if (!status)
-		status = nb_cuda_open(list->id[0], &backend_cuda.space, why, NB_BACKEND_WHY);
+		status = nb_cuda_open(list->id[0], &space, why, NB_BACKEND_WHY);
 	if (!status && list->n > 1)
 		status = nb_team_open(list->n, list->id, why, NB_BACKEND_WHY);
-	if (!status) {
-		backend_cuda.name = nb_team_size() > 1 ? nb_team_name() : backend_cuda.space->name;
+	if (status || nb_device_list_equal(list, &opened))
+		return status;
+	backend_cuda.name = nb_team_size() > 1 ? nb_team_name() : space->name;
+	backend_cuda.space = space;
+	opened = *list;
+	nb_backend_offer();
+	return NB_OK;
+}
+
+static int open_cuda(struct nb_device_list *list, const struct nb_backend **backend, char *why)
+{
+	pthread_mutex_lock(&opening);
+	const int status = open_devices(list, why);
+	pthread_mutex_unlock(&opening);
+	if (!status)
 		*backend = &backend_cuda;
-		opened = *list;
-		nb_backend_offer();
-	}
 	return status;
 }
 

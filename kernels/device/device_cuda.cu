@@ -306,9 +306,10 @@ int nb_cuda_report(int device, char *line, size_t size)
 
 int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size)
 {
+	static std::mutex lock; /* threads open it at any time, while others compute */
 	static char name[32];
 	static struct nb_space device_space;
-	*space = nullptr;
+	const std::lock_guard<std::mutex> guard(lock);
 	if (*name && device != device_space.device) {
 		snprintf(why, size, "this process computes on %s already", name);
 		return NB_ENODEV;
@@ -320,9 +321,11 @@ int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t si
 		nb_space_note_failure(""); /* the caller may go on without a device */
 		return NB_ENODEV;
 	}
-	snprintf(name, sizeof name, "cuda:%d", device);
-	device_space = nb_space{name, device, device_alloc, device_release, device_from_host, device_to_host,
-		device_copy, device_widen, device_narrow, device_first_bad};
+	if (!*name) {
+		snprintf(name, sizeof name, "cuda:%d", device);
+		device_space = nb_space{name, device, device_alloc, device_release, device_from_host, device_to_host,
+			device_copy, device_widen, device_narrow, device_first_bad};
+	}
 	*space = &device_space;
 	return NB_OK;
 }

@@ -4,6 +4,8 @@
 #include "common/mem.h"
 #include "tests/unit/backend/there.h"
 
+#include <pthread.h>
+
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
 static void first_bad(size_t count, const double *x)
@@ -372,6 +374,34 @@ static void corrector(size_t n)
 	nb_free(got);
 }
 
+/* ---- opened again ------------------------------------------------------------------------------- */
+
+static void *open_often(void *failed)
+{
+	const struct nb_backend *again;
+	char why[NB_BACKEND_WHY];
+	for (int k = 0; k < 20000; k++)
+		if (nb_backend_choose("cuda", &again, why) || again != cuda)
+			*(int *)failed = 1;
+	return NULL;
+}
+
+/* Whoever computes with a device does not see that another thread asks for it, or for one that is not there. */
+static void opened_again(void)
+{
+	const struct nb_space *const space = cuda->space;
+	const struct nb_backend *other = NULL;
+	char why[NB_BACKEND_WHY];
+	pthread_t thread;
+	int failed = 0;
+	CHECK(pthread_create(&thread, NULL, open_often, &failed) == 0);
+	for (int k = 0; k < 20000000; k++)
+		failed |= *(const struct nb_space *const volatile *)&cuda->space != space;
+	pthread_join(thread, NULL);
+	CHECK(!failed);
+	CHECK(nb_backend_choose("cuda:99", &other, why) && cuda->space == space);
+}
+
 int main(void)
 {
 	static const size_t counts[] = {0, 1, 2, 255, 257, 1000, 2048, 2049, 100000};
@@ -391,5 +421,6 @@ int main(void)
 		measures(counts[k]);
 	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
 		corrector(counts[k]);
+	opened_again();
 	return unit_end();
 }
