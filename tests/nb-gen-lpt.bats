@@ -147,6 +147,50 @@ table() {
 	fails_with 2 "model 'lpt' has no --dim 2" 'nb-gen lpt --dim 2'
 }
 
+@test "bodies of a glass are displaced by the same modes as those of a lattice" {
+	awk 'BEGIN { print "x,y,z"; for (i = 0; i < 512; i++) printf "%g,%g,%g\n", int(i / 64) / 8, int(i / 8) % 8 / 8, i % 8 / 8 }' >lattice.csv
+	nb-convert --from csv lattice.csv | nb-calc '@box = 1' >glass.nb
+	nb-calc 'pos *= 7' '@box = 7' <glass.nb >longer.nb
+	for order in 1 2 3; do
+		nb-gen lpt -n 512 --redshift 4 --order $order -v 2>said >lattice.nb
+		nb-gen lpt --glass longer.nb --redshift 4 --order $order -v 2>same >bodies.nb
+		nb-diff --tolerance 1e-12 lattice.nb bodies.nb
+		equals "$(head -1 said)" "$(head -1 same)"
+	done
+	# half of the lattice, twice along each edge: its bodies in another order
+	nb-select --where 'x < 0.5 && y < 0.5 && z < 0.5' glass.nb | nb-calc 'pos *= 2' >half.nb
+	for of in '-n 512' '--glass half.nb --tiles 2'; do
+		# shellcheck disable=SC2086
+		nb-gen lpt $of --redshift 49 | mutate show pos vel | awk '{ for (c = 1; c <= 6; c++) printf "%.6f ", $c; print "" }' | sort >"sorted$of"
+	done
+	cmp sorted*
+	# any number of bodies, which is none of a lattice; bytes do not depend on threads
+	nb-gen uniform -n 1331 | nb-calc '@box = 1' 'mass = 0' | nb-transform --shift 0,0,0 >any.nb
+	nb-gen lpt --glass any.nb --no-history -j 1 >one.nb
+	nb-gen lpt --glass any.nb --no-history -j 3 | cmp one.nb -
+	nb-stats --check <one.nb | grep -q ' 1331 bod'
+	nb-select --where 'x > 2' any.nb >none.nb
+	nb-gen lpt --glass none.nb | nb-stats --check | grep -q ' 0 bod'
+}
+
+@test "a glass that is cut, has no box, several frames or bodies outside is refused" {
+	nb-gen lpt -n 27 --box 1 >good.nb
+	fails_with 1 "'/no/such/file'" 'nb-gen lpt --glass /no/such/file'
+	fails_with 2 "option '--glass' wants a file" 'nb-gen lpt --glass -'
+	fails_with 2 '--count and --glass exclude each other (see --tiles)' 'nb-gen lpt -n 27 --glass good.nb'
+	fails_with 2 '--tiles needs --glass' 'nb-gen lpt --tiles 2'
+	fails_with 2 "model 'plummer' takes no --glass" 'nb-gen plummer --glass good.nb'
+	fails_with 1 '256 tiles of' 'nb-gen uniform -n 1000 | nb-calc "@box = 1" | nb-transform --shift 0,0,0 >g.nb; nb-gen lpt --glass g.nb --tiles 256'
+	fails_with 1 "'open.nb' has no glass (want field 'pos' and attribute box, in 3 dimensions)" \
+		'nb-calc "@box = 0" good.nb >open.nb; nb-gen lpt --glass open.nb'
+	fails_with 1 "'flat.nb' has no glass" 'nb-gen uniform --dim 2 -n 3 | nb-calc "@box = 1" >flat.nb; nb-gen lpt --glass flat.nb'
+	fails_with 1 "a body of 'out.nb' is outside its periodic box" \
+		'nb-gen uniform -n 9 | nb-calc "@box = 1" >out.nb; nb-gen lpt --glass out.nb'
+	fails_with 1 "has more than one frame (want 'nb-select --frames' before)" \
+		'nb-step --cosmology -d 0.1 --at z=40,30 nb-force <good.nb >run.nb; nb-gen lpt --glass run.nb'
+	fails_with 1 'truncated stream' 'head -c 900 good.nb >cut.nb; nb-gen lpt --glass cut.nb'
+}
+
 # bats test_tags=once
 @test "the fit of the spectrum has the shape of a universe of baryons" {
 	# -n: the fixed amplitudes of a lattice are those of the fit; 3 % of oscillations of baryons near k = 0.1

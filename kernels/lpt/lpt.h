@@ -67,13 +67,24 @@ enum { NB_LPT_EDGE_MOST = 2048 };
 /* The edge of a lattice of so many bodies: n is its cube, and it has no prime factor above 7; -1: there is none, or it
  * is longer than NB_LPT_EDGE_MOST. */
 int nb_lpt_edge(uint64_t n);
+/* The edge of the mesh of modes for so many bodies of a glass: of the largest lattice that has no more; -1: it is
+ * longer than that. */
+int nb_lpt_edge_of_glass(uint64_t n);
+
+/* Places where bodies feel hardly any force, instead of those of a lattice. */
+struct nb_lpt_glass {
+	uint64_t n;
+	const double *place; /* n x 3, in edges of its box, in [0, 1); kept by the caller until nb_lpt_free */
+	int tiles;	     /* the box has tiles^3 of it */
+};
 
 struct nb_lpt_start {
-	int m;	   /* edge of the lattice, from nb_lpt_edge */
+	int m;	   /* edge of the lattice, from nb_lpt_edge; or that of a glass */
 	int order; /* 1 (Zel'dovich), 2 or 3 */
 	double box;
 	struct nb_cosmology cosmology; /* nb_cosmology_check says NB_OK */
 	double a;
+	const struct nb_lpt_glass *glass; /* NULL: a lattice */
 };
 
 struct nb_lpt;
@@ -85,14 +96,16 @@ struct nb_lpt;
  *     lap phi3a = det phi1_ij,    lap phi3b = (lap phi1 lap phi2 - sum over i, j of phi1_ij phi2_ij) / 2,
  *     lap A_i = sum over l of phi2_lj phi1_lk - phi2_lk phi1_lj,    i, j, k cyclic;
  * its peculiar velocity is a H sum over orders of f D (...).  Derivatives are exact ones of modes.  Products are made
- * on a mesh 3/2 (order 3: 2) times as fine, so that no mode of the lattice has an alias in it.
+ * on a mesh 3/2 (order 3: 2) times as fine, so that no mode of the lattice has an alias in it.  Of a glass, body i was
+ * at the place of number i modulo n in tile i / n, where tile (x tiles + y) tiles + z is at (x, y, z); psi is the sum
+ * of the same modes there, to 1e-13.
  *
  * modes: of a mesh of m, which is overwritten.  While it works it holds 24, 90 or 820 bytes for each body, of orders 1,
- * 2 and 3, besides the modes, and 24 or 48 at the end.  Same bytes for any number of threads; the
+ * 2 and 3 (glass: at least 112), besides the modes, and 24 or 48 at the end.  Same bytes for any number of threads; the
  * last bits differ where there is no fused multiply-add.  Release with nb_lpt_free.  NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_lpt_create(const struct nb_lpt_start *start, double *modes, struct nb_lpt **lpt);
 void nb_lpt_free(struct nb_lpt *lpt);
-/* The root of the mean square of all displacements, over the spacing of the lattice; 0 without bodies.  Its last bits
+/* The root of the mean square of all displacements, over the spacing of a lattice; 0 without bodies.  Its last bits
  * depend on the number of threads. */
 double nb_lpt_displacement(const struct nb_lpt *lpt);
 /* Positions, in [0, box), or velocities (vel) of bodies [first, first + count): count x 3 numbers. */

@@ -15,8 +15,10 @@ enum { PHI1, PHI2, PHI3A, PHI3B, CURL, NPOTENTIAL = CURL + 3 };
 
 struct nb_lpt {
 	int m;
-	double box, speed; /* speed: velocity over displacement, where there is one mesh for both; else 0 */
-	double *psi[3], *vel[3];
+	uint64_t n;
+	struct nb_lpt_glass glass; /* tiles is 0: a lattice */
+	double box, speed;	   /* speed: velocity over displacement, where there is one array for both; else 0 */
+	double *psi[3], *vel[3];   /* meshes of a lattice; or n numbers */
 };
 
 int nb_lpt_edge(uint64_t n)
@@ -25,6 +27,16 @@ int nb_lpt_edge(uint64_t n)
 	if (m > NB_LPT_EDGE_MOST || m * m * m != n)
 		return -1;
 	return m < 2 || nb_mesh_size((int)m) == (int)m ? (int)m : -1;
+}
+
+int nb_lpt_edge_of_glass(uint64_t n)
+{
+	uint64_t m = (uint64_t)llround(cbrt((double)n));
+	if (m > NB_LPT_EDGE_MOST)
+		return -1;
+	while (m > 0 && (m * m * m > n || nb_lpt_edge(m * m * m) < 0))
+		m--;
+	return (int)m;
 }
 
 /* ---- between meshes ----------------------------------------------------------------------------- */
@@ -240,18 +252,24 @@ static int third_order(struct modes phi1, int fine, double *const potential[NPOT
 
 /* ---- displacements ------------------------------------------------------------------------------ */
 
-/* A component of the sum of gradients and of the curl, times these weights. */
-static int displace(int m, double *const potential[NPOTENTIAL], const double weight[NB_NGROWTH], int axis, double *to)
+/* A component of the sum of gradients and of the curl, times these weights.  over: NULL, or what the numbers of a mode
+ * are multiplied by, for a mesh that is finer. */
+static int displace(int m, double *const potential[NPOTENTIAL], const double weight[NB_NGROWTH], int axis, int fine,
+	const double *over, double *to)
 {
 	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
 #pragma omp parallel for schedule(static)
 	for (int x = 0; x < m; x++)
 		for (int y = 0; y < m; y++) {
-			const size_t row = row_of(x, y, m);
 			int n[3] = {nb_lpt_wave(x, m), nb_lpt_wave(y, m), 0};
+			const size_t row = row_of(x, y, m);
+			double *const out = to + row_of(n[0], n[1], fine);
+			if (over && !(nb_lpt_held(n[0], m) && nb_lpt_held(n[1], m)))
+				continue;
 			for (int z = 0; z <= m / 2; z++) {
 				n[2] = z;
 				const size_t at = row + 2 * (size_t)z;
+				const double factor = over ? over[x] * over[y] * over[z] : 1;
 				double sum[2] = {0, 0};
 				for (int part = 0; part < 2; part++) {
 					for (int p = PHI1; p <= PHI3B; p++)
@@ -263,11 +281,33 @@ static int displace(int m, double *const potential[NPOTENTIAL], const double wei
 							     (n[u] * potential[CURL + v][at + part] -
 								     n[v] * potential[CURL + u][at + part]);
 				}
-				to[at] = -sum[1]; /* times i */
-				to[at + 1] = sum[0];
+				out[2 * z] = -sum[1] * factor; /* times i */
+				out[2 * z + 1] = sum[0] * factor;
 			}
 		}
-	return nb_mesh_transform_back_cpu(m, to);
+	return nb_mesh_transform_back_cpu(fine, to);
+}
+
+/* The same for each body; *to: new. */
+static int displace_bodies(const struct nb_lpt *lpt, double *const potential[NPOTENTIAL],
+	const double weight[NB_NGROWTH], int axis, double **to)
+{
+	const int m = lpt->m, fine = nb_mesh_size(2 * m);
+	if (!lpt->glass.tiles) {
+		*to = nb_alloc(numbers(m), sizeof **to);
+		return *to ? displace(m, potential, weight, axis, m, NULL, *to) : NB_ENOMEM;
+	}
+	double *over = nb_alloc((size_t)m, sizeof *over), *mesh = nb_alloc_zero(numbers(fine), sizeof *mesh);
+	*to = nb_alloc(lpt->n, sizeof **to);
+	int status = over && mesh && *to ? NB_OK : NB_ENOMEM;
+	if (!status) {
+		nb_lpt_bump_modes(m, fine, over);
+		status = displace(m, potential, weight, axis, fine, over, mesh);
+	}
+	if (!status)
+		nb_lpt_gather(&lpt->glass, lpt->n, fine, mesh, *to);
+	nb_free_all(over, mesh);
+	return status;
 }
 
 static int displace_all(const struct nb_lpt_start *start, double *const potential[NPOTENTIAL], struct nb_lpt *lpt)
@@ -284,12 +324,9 @@ static int displace_all(const struct nb_lpt_start *start, double *const potentia
 	lpt->speed = start->order == 1 ? growth.f[NB_D1] * rate : 0;
 	int status = NB_OK;
 	for (int c = 0; c < 3 && !status; c++) {
-		lpt->psi[c] = nb_alloc(numbers(start->m), sizeof(double));
-		status = lpt->psi[c] ? displace(start->m, potential, weight, c, lpt->psi[c]) : NB_ENOMEM;
-		if (status || start->order == 1)
-			continue;
-		lpt->vel[c] = nb_alloc(numbers(start->m), sizeof(double));
-		status = lpt->vel[c] ? displace(start->m, potential, faster, c, lpt->vel[c]) : NB_ENOMEM;
+		status = displace_bodies(lpt, potential, weight, c, &lpt->psi[c]);
+		if (!status && start->order > 1)
+			status = displace_bodies(lpt, potential, faster, c, &lpt->vel[c]);
 	}
 	return status;
 }
@@ -319,6 +356,11 @@ int nb_lpt_create(const struct nb_lpt_start *start, double *modes, struct nb_lpt
 		return NB_ENOMEM;
 	lpt->m = start->m;
 	lpt->box = start->box;
+	lpt->n = (uint64_t)start->m * (uint64_t)start->m * (uint64_t)start->m;
+	if (start->glass) {
+		lpt->glass = *start->glass;
+		lpt->n = lpt->glass.n * (uint64_t)(lpt->glass.tiles * lpt->glass.tiles * lpt->glass.tiles);
+	}
 	double *potential[NPOTENTIAL] = {NULL};
 	const int still = start->m < 3; /* all modes are 0 */
 	int status = still ? NB_OK : find_potentials(start, modes, potential);
@@ -341,33 +383,41 @@ void nb_lpt_free(struct nb_lpt *lpt)
 	nb_free(lpt);
 }
 
+/* Where body i of a lattice is in it, and in a mesh; of a glass, in its box, and in an array. */
+static size_t place_of(const struct nb_lpt *lpt, uint64_t i, double place[3])
+{
+	if (lpt->glass.tiles) {
+		nb_lpt_place(&lpt->glass, i, place);
+		return i;
+	}
+	const uint64_t m = (uint64_t)lpt->m, at[3] = {i / m / m, i / m % m, i % m};
+	for (int c = 0; c < 3; c++)
+		place[c] = (double)at[c] / (double)m;
+	return row_of((int)at[0], (int)at[1], lpt->m) + at[2];
+}
+
 double nb_lpt_displacement(const struct nb_lpt *lpt)
 {
-	const int m = lpt->m;
 	double sum = 0;
 #pragma omp parallel for reduction(+ : sum)
-	for (int x = 0; x < (lpt->psi[0] ? m : 0); x++)
-		for (int y = 0; y < m; y++)
-			for (int c = 0; c < 3; c++) {
-				const double *psi = lpt->psi[c] + row_of(x, y, m);
-				for (int z = 0; z < m; z++)
-					sum += psi[z] * psi[z];
-			}
-	const double bodies = (double)m * m * m;
-	return m ? sqrt(sum / bodies) / (lpt->box / m) : 0;
+	for (uint64_t i = 0; i < (lpt->psi[0] ? lpt->n : 0); i++) {
+		double place[3];
+		const size_t at = place_of(lpt, i, place);
+		for (int c = 0; c < 3; c++)
+			sum += lpt->psi[c][at] * lpt->psi[c][at];
+	}
+	return lpt->n ? sqrt(sum / (double)lpt->n) * cbrt((double)lpt->n) / lpt->box : 0;
 }
 
 void nb_lpt_fill(const struct nb_lpt *lpt, int vel, uint64_t first, size_t count, double *out)
 {
 	enum { SOME = 4096 };
-	const uint64_t m = (uint64_t)lpt->m;
 #pragma omp parallel for schedule(static) if (count > SOME)
 	for (size_t b = 0; b < count; b++) {
-		const uint64_t i = first + b, place[3] = {i / m / m, i / m % m, i % m};
-		const size_t at = row_of((int)place[0], (int)place[1], lpt->m) + place[2];
+		double place[3];
+		const size_t at = place_of(lpt, first + b, place);
 		for (int c = 0; c < 3; c++) {
-			const double psi = lpt->psi[c] ? lpt->psi[c][at] : 0;
-			const double x = lpt->box * ((double)place[c] / (double)m) + psi;
+			const double psi = lpt->psi[c] ? lpt->psi[c][at] : 0, x = lpt->box * place[c] + psi;
 			out[3 * b + (size_t)c] = !vel	       ? nb_periodic_wrap(x, lpt->box)
 						 : lpt->vel[c] ? lpt->vel[c][at]
 							       : lpt->speed * psi;

@@ -1,4 +1,4 @@
-/* The model of a cosmological box: its universe, its spectrum, and its lattice of bodies. */
+/* The model of a cosmological box: its universe, its spectrum, and its lattice or glass of bodies. */
 #include "kernels/models/model_internal.h"
 
 #include "common/mem.h"
@@ -66,12 +66,14 @@ static int displace(struct nb_model *model, const struct nb_model_param *p, cons
 	double *mesh = nb_alloc(1, nb_mesh_bytes(m));
 	status = mesh ? draw_modes(model, p, c, spectrum, &field, mesh) : NB_ENOMEM;
 	nb_lpt_spectrum_free(spectrum);
+	const struct nb_lpt_glass glass = {p->nplace, p->place, p->tiles};
 	if (!status)
 		status = nb_lpt_create(&(struct nb_lpt_start){.m = m,
 					       .order = p->lpt_order,
 					       .box = p->box,
 					       .cosmology = *c,
-					       .a = scale_of(p->redshift)},
+					       .a = scale_of(p->redshift),
+					       .glass = p->place ? &glass : NULL},
 			mesh, &model->lpt);
 	nb_free(mesh);
 	return status;
@@ -80,10 +82,12 @@ static int displace(struct nb_model *model, const struct nb_model_param *p, cons
 int nb_model_build_lpt(struct nb_model *model, const struct nb_model_param *p)
 {
 	const struct nb_cosmology c = universe(p);
-	const int m = nb_lpt_edge(p->n);
+	const uint64_t n = p->place ? p->nplace * (uint64_t)(p->tiles * p->tiles * p->tiles) : p->n;
+	const int m = p->place ? nb_lpt_edge_of_glass(n) : nb_lpt_edge(n);
 	if (m < 0)
-		return nb_model_refuse(
-			model, "count must be the cube of a number up to 2048 that has no prime factor above 7");
+		return nb_model_refuse(model,
+			p->place ? "there are more than 2^33 bodies"
+				 : "count must be the cube of a number up to 2048 that has no prime factor above 7");
 	if (nb_cosmology_check(&c, 1))
 		return nb_model_refuse(model, "no universe of these densities has expanded until today");
 	if (!p->table && !(p->omega_b < p->omega0))
@@ -91,8 +95,8 @@ int nb_model_build_lpt(struct nb_model *model, const struct nb_model_param *p)
 	int status = displace(model, p, &c, m);
 	if (status)
 		return status;
-	struct nb_model_part *part = nb_model_add_part(model, NB_SAMPLE_LATTICE, 3, p->n);
-	part->mass = p->omega0 * 3 * H0 * H0 / (8 * PI * G) * p->box * p->box * p->box / (double)p->n;
+	struct nb_model_part *part = nb_model_add_part(model, NB_SAMPLE_LATTICE, 3, n);
+	part->mass = p->omega0 * 3 * H0 * H0 / (8 * PI * G) * p->box * p->box * p->box / (double)n;
 	model->G = G;
 	return NB_OK;
 }

@@ -88,6 +88,10 @@ struct nb_model_param {
 #include "kernels/models/parameter.def"
 	/* lpt: what the file of `spectrum` holds (kernels/lpt/lpt.h), or NULL */
 	const struct nb_lpt_table *table;
+	/* lpt: what the file of `glass` holds, n x 3 in edges of its box, or NULL: the bodies are n tiles^3, whatever
+	 * param.n is; kept by the caller until nb_model_free */
+	const double *place;
+	uint64_t nplace;
 #undef NB_TYPE_REAL
 #undef NB_TYPE_POSITIVE
 #undef NB_TYPE_INT
@@ -147,7 +151,7 @@ void nb_model_free(struct nb_model *model);
 uint64_t nb_model_count(const struct nb_model *model);
 double nb_model_G(const struct nb_model *model);
 double nb_model_mass(const struct nb_model *model); /* in all, of models that take the parameter mass */
-/* Of lpt: the rms of the density today by linear theory, and that of displacements over the spacing of the lattice. */
+/* Of lpt: the rms of the density today by linear theory, and that of displacements over the spacing of a lattice. */
 double nb_model_sigma8(const struct nb_model *model);
 double nb_model_displacement(const struct nb_model *model);
 int nb_model_has_species(const struct nb_model *model);

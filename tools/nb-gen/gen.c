@@ -125,11 +125,16 @@ static void refuse_without(const struct nb_run *run, const struct gen *gen)
 		NB_PARAMETER_mass_range, NB_PARAMETER_imf_total, NB_PARAMETER_pairing, NB_PARAMETER_segregation};
 	static const enum nb_parameter of_binaries[] = {NB_PARAMETER_semi_major, NB_PARAMETER_pairing};
 	static const enum nb_parameter of_table[] = {NB_PARAMETER_spectrum_redshift, NB_PARAMETER_extrapolate};
+	static const enum nb_parameter of_glass[] = {NB_PARAMETER_tiles}, of_lattice[] = {NB_PARAMETER_n};
 	static const enum nb_parameter of_fit[] = {NB_PARAMETER_omega_b, NB_PARAMETER_ns, NB_PARAMETER_smooth};
 	if (gen->param.imf == 0)
 		refuse_given(run, gen, of_imf, LENGTH(of_imf), "needs --imf kroupa or --imf salpeter");
 	if (gen->param.binaries == 0)
 		refuse_given(run, gen, of_binaries, LENGTH(of_binaries), "needs --binaries above 0");
+	if (gen->param.glass)
+		refuse_given(run, gen, of_lattice, LENGTH(of_lattice), "and --glass exclude each other (see --tiles)");
+	else
+		refuse_given(run, gen, of_glass, LENGTH(of_glass), "needs --glass");
 	if (gen->param.spectrum)
 		refuse_given(run, gen, of_fit, LENGTH(of_fit), "and --spectrum exclude each other");
 	else
@@ -176,6 +181,7 @@ static void begin(struct nb_run *run, void *self)
 	struct gen *gen = self;
 	const char *why;
 	gen->start = nb_now();
+	nb_gen_read_glass(run, gen);
 	nb_gen_read_spectrum(gen);
 	nb_gen_vary_orbits(&gen->orbits, gen->many ? gen->systems : 1, gen->param.seed, gen->param.G);
 	nb_gen_orbits_of(&gen->orbits, 0, gen->orbits.list);
@@ -197,6 +203,7 @@ static void clear(void *self)
 	nb_free_all(gen->own[NB_MODEL_MASS], gen->own[NB_MODEL_POS], gen->own[NB_MODEL_VEL], gen->own[NB_MODEL_RADIUS]);
 	nb_gen_free_orbits(&gen->orbits);
 	nb_pairs_free(&gen->pairs);
+	nb_free(gen->place);
 }
 
 /* ---- the frame ---------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ struct gen {
 	struct orbits orbits;	      /* of that model */
 	struct nb_pairs pairs;	      /* k and P of --spectrum, */
 	struct nb_lpt_table spectrum; /* which are this */
+	double *place;		      /* of --glass */
 	struct nb_model *model;
 	struct nb_filler blocks;
 	int made;  /* the frame */
@@ -41,6 +42,8 @@ void nb_gen_make_systems(struct gen *gen);
 
 /* A number of bodies that is none of a lattice ends the tool, which names the nearest ones. */
 void nb_gen_check_lpt(const struct gen *gen);
+/* Reads the places of --glass. */
+void nb_gen_read_glass(struct nb_run *run, struct gen *gen);
 /* Reads the table of --spectrum; one that does not suit the box ends the tool. */
 void nb_gen_read_spectrum(struct gen *gen);
 /* For --verbose. */

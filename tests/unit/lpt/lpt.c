@@ -231,6 +231,63 @@ static void test_plane_wave(void)
 	free(modes);
 }
 
+/* A field at places that are no lattice: a wave in two tiles along each axis, and the places of the lattice itself. */
+static void test_glass(void)
+{
+	static const double some[] = {
+		0, 0, 0, 0.999, 0.1, 0.5, 0.3, 0.7, 0.01, 0.62, 0.49, 0.98, 1 - 0x1p-53, 0.2, 0.4};
+	static double lattice[3 * CELLS], x[2][3 * CELLS], v[2][3 * CELLS];
+	const struct nb_lpt_glass few = {5, some, 2}, same = {CELLS, lattice, 1};
+	struct nb_lpt_start start = {.m = M, .order = 2, .box = box, .cosmology = matter, .a = 0.5, .glass = &few};
+	double *modes = new_mesh(M), worst = 0, square = 0;
+	struct nb_lpt *lpt;
+	*mode(modes, M, 1, -2, 3) = 0.05;
+	CHECK(nb_lpt_create(&start, modes, &lpt) == NB_OK);
+	nb_lpt_fill(lpt, 0, 0, 40, x[0]);
+	nb_lpt_fill(lpt, 1, 0, 40, v[0]);
+	const double spacings = nb_lpt_displacement(lpt);
+	nb_lpt_free(lpt);
+	for (int i = 0; i < 40; i++) {
+		const int n[3] = {1, -2, 3}, tile[3] = {i / 20, i / 10 % 2, i / 5 % 2};
+		double q[3], turn = 0;
+		for (int c = 0; c < 3; c++) {
+			q[c] = (tile[c] + some[3 * (i % 5) + c]) / 2;
+			turn += 2 * PI * n[c] * q[c];
+		}
+		for (int c = 0; c < 3; c++) {
+			const double want = -0.5 * 0.1 * sin(turn) * n[c] / 14 * box / (2 * PI);
+			const double moved = x[0][3 * i + c] - box * q[c];
+			worst = fmax(worst, fabs(moved - box * rint(moved / box) - want));
+			worst = fmax(worst, fabs(v[0][3 * i + c] - want / sqrt(0.5)));
+			square += want * want;
+		}
+	}
+	CHECK_NEAR(worst, 0, 1e-14);
+	CHECK_NEAR(spacings, sqrt(square / 40) * cbrt(40) / box, 1e-14);
+	for (int i = 0; i < 3 * CELLS; i++)
+		lattice[i] = (double)(i % 3 == 0 ? i / 3 / M / M : i % 3 == 1 ? i / 3 / M % M : i / 3 % M) / M;
+	for (start.order = 1; start.order <= 3; start.order++) {
+		for (int g = 0; g < 2; g++) {
+			free(modes);
+			modes = draw(&(struct nb_lpt_field){.m = M, .box = 5, .seed = 4});
+			start.glass = g ? &same : NULL;
+			CHECK(nb_lpt_create(&start, modes, &lpt) == NB_OK);
+			nb_lpt_fill(lpt, 0, 0, CELLS, x[g]);
+			nb_lpt_fill(lpt, 1, 0, CELLS, v[g]);
+			nb_lpt_free(lpt);
+		}
+		double error = 0, size = 0;
+		for (int i = 0; i < 3 * CELLS; i++) {
+			const double off = x[1][i] - x[0][i];
+			error = fmax(error, fmax(fabs(off - box * rint(off / box)), fabs(v[1][i] - v[0][i])));
+			size = fmax(size, fabs(v[0][i]));
+		}
+		CHECK(size > 0.1);
+		CHECK_NEAR(error / size, 0, 5e-13);
+	}
+	free(modes);
+}
+
 /* Where a field is the same along all axes, matter moves as in a uniform sphere: r / q = 1 - d / 3 - d^2 / 21 - 23 d^3
  * / 1701, the series of the spherical collapse (Bernardeau 1994, ApJ 427, 51). */
 static void test_sphere(void)
@@ -402,6 +459,10 @@ static void test_edges(void)
 	const uint64_t bad[] = {2, 26, 1331, 63 * 63 * 64, 1ull << 36, UINT64_MAX};
 	for (int i = 0; i < 6; i++)
 		CHECK(nb_lpt_edge(bad[i]) == -1);
+	const uint64_t glass[] = {0, 1, 7, 8, 26, 27, 1331, 1728, 1ull << 33, 1ull << 34};
+	const int of_glass[] = {0, 1, 1, 2, 2, 3, 10, 12, 2048, -1};
+	for (int i = 0; i < 10; i++)
+		CHECK(nb_lpt_edge_of_glass(glass[i]) == of_glass[i]);
 	/* lattices of few bodies, without modes or with few */
 	for (int m = 0; m < 8; m++)
 		for (int order = 1; order <= 3; order++) {
@@ -430,6 +491,7 @@ int main(void)
 	test_fixed();
 	test_modes();
 	test_plane_wave();
+	test_glass();
 	test_sphere();
 	test_equations();
 	test_aliases();

@@ -6,14 +6,17 @@
 
 static int make_box(void *context)
 {
-	const double k[] = {0.1, 10}, power[] = {10, 0.1};
+	static const double k[] = {0.1, 10}, power[] = {10, 0.1}, places[] = {0.1, 0.2, 0.3};
+	const struct nb_lpt_glass glass = {1, places, 8};
+	const int order = *(const int *)context;
 	const struct nb_lpt_table table = {2, k, power};
 	const struct nb_lpt_field field = {.m = 8, .box = 10, .seed = 1};
 	const struct nb_lpt_start start = {.m = 8,
-		.order = *(const int *)context,
+		.order = order > 0 ? order : 2,
 		.box = 10,
 		.cosmology = {.H0 = 100, .omega_m = 1, .w0 = -1},
-		.a = 0.02};
+		.a = 0.02,
+		.glass = order > 0 ? NULL : &glass};
 	struct nb_lpt_spectrum *spectrum;
 	struct nb_lpt *lpt = NULL;
 	int status = nb_lpt_spectrum_create(&(struct nb_lpt_shape){.table = &table}, &spectrum);
@@ -32,7 +35,8 @@ static int make_box(void *context)
 int main(void)
 {
 	scarce_blocks_only = 1;
-	for (int order = 1; order <= 3; order++)
+	/* 0: of a glass */
+	for (int order = 0; order <= 3; order++)
 		scarce_each("a box", make_box, &order, NB_ENOMEM);
 	return unit_end();
 }
