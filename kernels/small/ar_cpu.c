@@ -464,14 +464,14 @@ static int carry_state(const struct nb_ar *s, struct nb_ar_state *state, struct 
 	unsigned used = 0;
 	for (size_t k = 0; k < s->n; k++) {
 		double body = (double)state->chain[k];
-		nb_carry(c, &body, 1);
+		nb_carry_numbers(c, &body, 1);
 		if (!(body >= 0 && body < (double)s->n))
 			return NB_EUNSUPPORTED;
 		state->chain[k] = (size_t)body;
 		used |= 1u << state->chain[k];
 	}
-	nb_carry(c, state->y, numbers(s));
-	nb_carry(c, state->rest, numbers(s));
+	nb_carry_numbers(c, state->y, numbers(s));
+	nb_carry_numbers(c, state->rest, numbers(s));
 	return s->n < 2 || used == (1u << s->n) - 1 ? NB_OK : NB_EUNSUPPORTED;
 }
 
@@ -479,11 +479,11 @@ int nb_ar_carry(struct nb_ar *s, struct nb_carry *c)
 {
 	const double before = s->next;
 	const int status = carry_state(s, &s->now, c) || carry_state(s, &s->before, c);
-	nb_carry(c, s->centre, 3);
-	nb_carry(c, s->drift, 3);
-	nb_carry(c, &s->next, 1);
-	nb_carry(c, &s->last, 1);
-	nb_carry(c, &s->step, 1);
+	nb_carry_numbers(c, s->centre, 3);
+	nb_carry_numbers(c, s->drift, 3);
+	nb_carry_numbers(c, &s->next, 1);
+	nb_carry_numbers(c, &s->last, 1);
+	nb_carry_numbers(c, &s->step, 1);
 	return status == NB_OK && isfinite(s->next) && (s->next > 0) == (before > 0) && s->next != 0 &&
 			       isfinite(s->last)
 		       ? NB_OK

@@ -17,7 +17,7 @@ struct nb_carry {
 	size_t n;   /* how many there have been */
 };
 
-static inline void nb_carry(struct nb_carry *c, double *number, size_t n)
+static inline void nb_carry_numbers(struct nb_carry *c, double *number, size_t n)
 {
 	if (c->at && n > 0) {
 		memcpy(c->back ? number : c->at, c->back ? c->at : number, n * sizeof *number);

@@ -182,17 +182,17 @@ int nb_ias15_carry(struct nb_ias15 *s, struct nb_carry *c)
 	double *const list[] = {s->x, s->v, s->rest_x, s->rest_v, s->x0, s->v0, s->a0};
 	const double before = s->next;
 	for (size_t k = 0; k < sizeof list / sizeof *list; k++)
-		nb_carry(c, list[k], 3 * s->n);
+		nb_carry_numbers(c, list[k], 3 * s->n);
 	for (int k = 0; k < B; k++) {
-		nb_carry(c, s->b[k], 3 * s->n);
-		nb_carry(c, s->e[k], 3 * s->n);
+		nb_carry_numbers(c, s->b[k], 3 * s->n);
+		nb_carry_numbers(c, s->e[k], 3 * s->n);
 	}
-	nb_carry(c, s->centre, 3);
-	nb_carry(c, s->drift, 3);
-	nb_carry(c, &s->next, 1);
-	nb_carry(c, &s->last, 1);
-	nb_carry(c, &s->elapsed, 1);
-	nb_carry(c, &s->rest, 1);
+	nb_carry_numbers(c, s->centre, 3);
+	nb_carry_numbers(c, s->drift, 3);
+	nb_carry_numbers(c, &s->next, 1);
+	nb_carry_numbers(c, &s->last, 1);
+	nb_carry_numbers(c, &s->elapsed, 1);
+	nb_carry_numbers(c, &s->rest, 1);
 	return isfinite(s->next) && s->next * before > 0 && fabs(s->next) <= s->longest && isfinite(s->last)
 		       ? NB_OK
 		       : NB_EUNSUPPORTED;

@@ -300,10 +300,10 @@ int nb_trace_step(struct nb_trace *t, double h)
 
 void nb_trace_carry(struct nb_trace *t, struct nb_carry *c)
 {
-	nb_carry(c, t->x, 3 * t->n);
-	nb_carry(c, t->v, 3 * t->n);
-	nb_carry(c, t->centre, 3);
-	nb_carry(c, t->drift, 3);
-	nb_carry(c, &t->elapsed, 1);
-	nb_carry(c, &t->rest, 1);
+	nb_carry_numbers(c, t->x, 3 * t->n);
+	nb_carry_numbers(c, t->v, 3 * t->n);
+	nb_carry_numbers(c, t->centre, 3);
+	nb_carry_numbers(c, t->drift, 3);
+	nb_carry_numbers(c, &t->elapsed, 1);
+	nb_carry_numbers(c, &t->rest, 1);
 }

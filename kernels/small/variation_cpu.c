@@ -202,9 +202,9 @@ void nb_variation_carry(struct nb_variation *w, size_t n, struct nb_carry *c)
 	double steps = (double)w->n;
 	double *const one[] = {
 		&w->unit2, &w->time, &w->part, &w->integral, &steps, &w->mean_t, &w->mean_y, &w->spread, &w->both};
-	nb_carry(c, w->d, 3 * n);
-	nb_carry(c, w->u, 3 * n);
+	nb_carry_numbers(c, w->d, 3 * n);
+	nb_carry_numbers(c, w->u, 3 * n);
 	for (size_t k = 0; k < sizeof one / sizeof *one; k++)
-		nb_carry(c, one[k], 1);
+		nb_carry_numbers(c, one[k], 1);
 	w->n = steps >= 0 && steps < 0x1p53 ? (uint64_t)steps : 0;
 }

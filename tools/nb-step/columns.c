@@ -1,4 +1,5 @@
 /* The columns of the bodies of a run. */
+#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
 
@@ -83,4 +84,17 @@ const char *nb_step_missing(const struct step *s)
 	if (!nb_frame_field(s->frame, NB_ACC))
 		return "acc";
 	return s->opt.integrator->needs_jerk && !nb_frame_field(s->frame, NB_JERK) ? "jerk" : NULL;
+}
+
+double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp)
+{
+	const size_t n = s->frame->rows[NB_PARTICLE];
+	struct nb_column *column = nb_frame_find(s->frame, name);
+	if (!column || column->table != NB_PARTICLE || column->ncomp != ncomp || strcmp(column->dtype, "<f8") != 0 ||
+		n == 0)
+		return NULL;
+	double *to = nb_require_memory(s->frame, nb_alloc(n, ncomp * sizeof *to));
+	memcpy(to, nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64)),
+		ncomp * n * sizeof *to);
+	return to;
 }

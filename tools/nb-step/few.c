@@ -85,14 +85,6 @@ void nb_step_few_begin(struct step *s, int computed)
 	nb_step_restart_mark(s); /* the first frame has what the others have */
 }
 
-int nb_step_few_at(const struct step *s, size_t k, double *pos, double *vel)
-{
-	if (s->opt.integrator->few != NB_FEW_TRACE)
-		return nb_step_ias15_at(s, k, pos, vel);
-	nb_trace_store(&s->trace[k].run, pos, vel);
-	return NB_OK;
-}
-
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact)
 {
 	switch (s->opt.integrator->few) {

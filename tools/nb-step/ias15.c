@@ -22,20 +22,6 @@ static double way_of(const struct step *s)
 
 /* ---- either of the two -------------------------------------------------------------------------- */
 
-double nb_step_ias15_last(const struct fifteen_of *of)
-{
-	return of->is_ar ? of->ar.last : of->fifteen.last;
-}
-
-/* A time after the beginning of the last step. */
-static int find_state(const struct fifteen_of *of, double time, double *x, double *v)
-{
-	if (of->is_ar)
-		return nb_ar_at(&of->ar, time, x, v);
-	nb_ias15_at(&of->fifteen, time, x, v);
-	return NB_OK;
-}
-
 /* A system with these masses. */
 static int begin(
 	const struct step *s, struct fifteen_of *of, size_t n, const double *mass, const struct nb_extra *extra)
@@ -55,29 +41,6 @@ static int load(const struct step *s, struct fifteen_of *of, const double *x, co
 			 : nb_ias15_load(&of->fifteen, x, v, eta, longest, (int)way_of(s));
 }
 
-static double time_after(const struct moment *from, double time)
-{
-	return (time - from->time) - from->rest;
-}
-
-/* How far the end of the last step lies behind this moment. */
-static double ahead(const struct fifteen_of *of, const struct moment *now)
-{
-	return (of->ended.time - now->time) + (of->ended.rest - now->rest);
-}
-
-/* At a moment in the last step. */
-static int find_at(const struct fifteen_of *of, const struct moment *now, double *x, double *v)
-{
-	const double time = ahead(of, now) != 0 ? time_after(&of->begun, now->time) : nb_step_ias15_last(of);
-	return find_state(of, time, x, v);
-}
-
-int nb_step_ias15_at(const struct step *s, size_t k, double *x, double *v)
-{
-	return find_at(&s->fifteen.of[k], &s->clock.now, x, v);
-}
-
 /* ---- a run -------------------------------------------------------------------------------------- */
 
 /* A system that cannot be followed ends alone, at the end of its last step; where there is no other, the run does. */
@@ -90,7 +53,7 @@ static void lose(struct step *s, size_t k)
 		nb_die(NB_EXIT_FAILED, "%s, in step %" PRIu64 ", at the time %g (want a softening, or an earlier end)",
 			of->lost, s->clock.step + of->made + 1, of->ended.time);
 	nb_step_system_stop(s, k, NB_LOST, of->ended.time, of->lost);
-	if (nb_step_ias15_last(of) == 0 || find_state(of, nb_step_ias15_last(of), x, v))
+	if (nb_step_fifteen_last(of) == 0 || nb_step_fifteen_at(of, &of->ended, x, v))
 		return; /* it has not moved */
 	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
 	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
@@ -138,7 +101,7 @@ void nb_step_ias15_begin(struct step *s)
 			lose(s, k);
 		if (!nb_step_restart_take_up(s, k))
 			start(s, k); /* whatever it has tried */
-		s->fifteen.within |= !all->stopped[k] && ahead(of, &s->clock.now) != 0;
+		s->fifteen.within |= !all->stopped[k] && nb_step_fifteen_ahead(of, &s->clock.now) != 0;
 	}
 	nb_step_megno_mark(s);
 }
@@ -149,7 +112,7 @@ static const char *make_step(struct fifteen_of *of)
 	if (of->is_ar ? nb_ar_step(&of->ar) : nb_ias15_step(&of->fifteen))
 		return "bodies collide, or leave the range of numbers";
 	of->begun = of->ended;
-	of->ended = nb_step_later(of->begun, nb_step_ias15_last(of));
+	of->ended = nb_step_later(of->begun, nb_step_fifteen_last(of));
 	if (!isfinite(of->ended.time))
 		return "steps grow beyond the range of numbers, as nothing pulls a body";
 	/* those of ar pass any encounter */
@@ -164,7 +127,7 @@ static int stops(struct step *s, size_t k, const struct fifteen_of *of)
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 	if (!nb_step_is_tested(&s->stop, of->all))
 		return 0;
-	return !find_state(of, nb_step_ias15_last(of), x, v) && nb_step_stops(s, k, of->ended.time, x, v);
+	return !nb_step_fifteen_at(of, &of->ended, x, v) && nb_step_stops(s, k, of->ended.time, x, v);
 }
 
 /* Up to most steps of system k, until the last one comes to the time mark, or passes it. */
@@ -172,7 +135,8 @@ static void make_steps(struct step *s, size_t k, double way, double mark, uint64
 {
 	struct fifteen_of *of = &s->fifteen.of[k];
 	for (uint64_t j = 0;; j++, of->made++, of->all++) {
-		of->there = isfinite(mark) && nb_step_ias15_last(of) != 0 && way * time_after(&of->ended, mark) <= 0;
+		of->there = isfinite(mark) && nb_step_fifteen_last(of) != 0 &&
+			    way * nb_step_fifteen_ahead(of, &(struct moment){.time = mark}) >= 0;
 		if (of->there || j == most || stops(s, k, of))
 			return;
 		of->lost = make_step(of);
@@ -225,13 +189,13 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 		if (all->stopped[k])
 			continue;
 		there = of->there;
-		last = nb_step_ias15_last(of);
-		if (find_at(of, there ? &(struct moment){.time = mark} : &of->ended, x, v)) {
+		last = nb_step_fifteen_last(of);
+		if (nb_step_fifteen_at(of, there ? &(struct moment){.time = mark} : &of->ended, x, v)) {
 			of->lost = "no shorter steps lead to the time of a state";
 			lose(s, k);
 			continue;
 		}
-		s->fifteen.within |= there && time_after(&of->ended, mark) != 0;
+		s->fifteen.within |= there && nb_step_fifteen_ahead(of, &(struct moment){.time = mark}) != 0;
 		nb_step_system_scatter(all, k, x, all->x);
 		nb_step_system_scatter(all, k, v, all->v);
 	}

@@ -322,6 +322,8 @@ void nb_step_require_finite_velocities(struct step *s);
 
 /* ---- columns.c ---- */
 
+/* A column of the frame, to be freed; NULL: there is none of f64 with so many components. */
+double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp);
 /* All fields that follow from positions, whether or not their writer flagged them so. */
 void nb_step_drop_stale(struct step *s);
 /* Steps are small against positions: what they change is kept in f64 whatever the width of the input. */

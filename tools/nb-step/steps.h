@@ -120,9 +120,6 @@ void nb_step_few_begin(struct step *s, int computed);
  * of the last one then.  Returns how many. */
 uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact);
 
-/* Positions and velocities of system k at the time of the clock, for ias15, ar and trace. */
-NB_MUST_CHECK int nb_step_few_at(const struct step *s, size_t k, double *pos, double *vel);
-
 /* ---- shown.c: their states in frames ---- */
 /* The force of the frame must be that of the bodies, with the softening that the integrator can have. */
 void nb_step_few_require(struct step *s);
@@ -162,8 +159,6 @@ struct planets {
 	double *q, *v, dt;		 /* of the maps that the first frame had, for steps dt; NULL: it had none */
 };
 
-/* A column of the frame, to be freed; NULL: there is none of f64 with so many components. */
-double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp);
 /* Before the first force of a run with whfast, which drops it: the state of the map in the frame, if there is one. */
 void nb_step_whfast_keep(struct step *s);
 void nb_step_whfast_forget(struct step *s); /* that it is one: it has another integrator */
@@ -201,10 +196,13 @@ void nb_step_ias15_begin(struct step *s);
  * Many systems all come to *exact, unless a signal ends that: then nothing has changed. */
 uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact);
 
+/* ---- fifteen.c ---- */
 /* Length of the last step, 0: none has been made. */
-double nb_step_ias15_last(const struct fifteen_of *of);
-/* Of system k at the time of the clock, which is in its last step. */
-NB_MUST_CHECK int nb_step_ias15_at(const struct step *s, size_t k, double *x, double *v);
+double nb_step_fifteen_last(const struct fifteen_of *of);
+/* How far its end lies behind a moment. */
+double nb_step_fifteen_ahead(const struct fifteen_of *of, const struct moment *now);
+/* Positions and velocities at a moment in it. */
+NB_MUST_CHECK int nb_step_fifteen_at(const struct fifteen_of *of, const struct moment *now, double *x, double *v);
 
 /* ---- restart.c: from which ias15, ar and trace go on ---- */
 struct restart {

@@ -87,19 +87,6 @@ static void look_at_orbits(struct step *s)
 			nb_body_id(s->frame, fastest), shortest, shortest / h, STEPS_LEAST);
 }
 
-double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp)
-{
-	const size_t n = s->frame->rows[NB_PARTICLE];
-	struct nb_column *column = nb_frame_find(s->frame, name);
-	if (!column || column->table != NB_PARTICLE || column->ncomp != ncomp || strcmp(column->dtype, "<f8") != 0 ||
-		n == 0)
-		return NULL;
-	double *to = nb_require_memory(s->frame, nb_alloc(n, ncomp * sizeof *to));
-	memcpy(to, nb_require_memory(s->frame, nb_column_read(column, &nb_space_host, NB_AS_F64)),
-		ncomp * n * sizeof *to);
-	return to;
-}
-
 void nb_step_whfast_free(struct planets *p)
 {
 	nb_step_swarm_free(p);
