@@ -46,6 +46,7 @@ deeds() {
 		nb-stats        obeys    nb-stats --epot none box.nb
 		nb-stats        obeys    nb-stats --profile box.nb
 		nb-stats        obeys    nb-stats --healpix 2 box.nb
+		nb-stats        obeys    nb-stats --radial-velocity x box.nb
 		nb-stats        refuses  nb-stats box.nb
 		nb-stats        refuses  nb-stats --epot direct box.nb
 		nb-stats        refuses  nb-stats --orbits heaviest box.nb

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nb-stats --transits: times of orbits that are known, of each system, and what is refused.
+# nb-stats --transits and --radial-velocity: orbits that are known, of each system, and what is refused.
 
 load helper
 
@@ -57,8 +57,44 @@ transits() { nb-stats --transits "$@" --format tsv; }
 	grep -q 'the orbit of the body with id 1 turns by more than a quarter from frame to frame at frame 1' said
 	fails_with 1 "field 'acc' missing" 'nb-stats --transits x two.nb'
 	fails_with 2 "option '--each' has no effect with '--transits'" 'nb-stats --transits x --each id run.nb'
-	fails_with 2 "'--profile' and '--transits' exclude" 'nb-stats --transits x --orbits heaviest run.nb'
+	fails_with 2 "'--radial-velocity' and '--transits' exclude" 'nb-stats --transits x --orbits heaviest run.nb'
 	for n in 0 1; do
 		[ "$(nb-gen plummer -n $n | nb-force | nb-stats --transits x | wc -l)" -eq 1 ]
 	done
+}
+
+@test "a star goes to and fro as the orbit of its planet says" {
+	# K (cos(omega + f) + e cos omega), K = n a sin i m / (M + m) / sqrt(1 - e^2), with M = 0 at the time 0
+	nb-gen orbits 'm=1; m=1e-3 a=1 i=60 e=0.3 omega=40' | nb-step --integrator ias15 --until 20 --every-time 0.5 nb-force >run.nb
+	nb-stats --radial-velocity z --format tsv run.nb >seen.tsv
+	awk -F '\t' '
+		BEGIN { pi = atan2(0, -1); e = 0.3; m = 1e-3; w = 40 * pi / 180; n = sqrt(1 + m)
+			K = n * sin(pi / 3) * m / (1 + m) / sqrt(1 - e * e) }
+		NR == 1 { bad += $0 != "frame\ttime\tid\tvelocity"; next }
+		{
+			E = M = n * $2
+			for (k = 0; k < 50; k++) E = M + e * sin(E)
+			f = 2 * atan2(sqrt(1 + e) * sin(E / 2), sqrt(1 - e) * cos(E / 2))
+			off = $4 - K * (cos(w + f) + e * cos(w))
+			bad += $1 != NR - 2 || $3 != 0 || off * off > 1e-30
+		}
+		END { print bad, NR; exit bad || NR != 42 }' seen.tsv
+	# from the other side it is the negative of that
+	nb-transform --rotate x=180 run.nb | nb-stats --radial-velocity z --format tsv |
+		paste - seen.tsv | awk -F '\t' 'NR > 1 { bad += ($4 + $8)^2 > 1e-30 } END { exit bad || NR != 42 }'
+}
+
+@test "velocities are those of the heaviest body of each system, which has a name if the stream has names" {
+	nb-gen orbits --systems 3 'm=1; m=2+system a=1 i=90' >many.nb
+	nb-stats --radial-velocity x --format tsv many.nb | cut -f 3,4 >seen
+	[ "$(head -n 1 seen)" = "$(printf 'system\tid')" ]
+	[ "$(tail -n +2 seen | tr '\t\n' ', ')" = '0,1 1,3 2,5 ' ]
+	nb-gen solar | nb-stats --radial-velocity y --format tsv | cut -f 5 >seen
+	[ "$(tr '\n' ' ' <seen)" = 'name Sun ' ]
+	nb-gen solar | nb-step --integrator ias15 --until 100 --every-time 3 nb-force | nb-stats --transits y --format tsv | cut -f 1,6 >seen
+	[ "$(tr '\t\n' ', ' <seen)" = 'id,name 1,Mercury ' ]
+	[ "$(nb-gen plummer -n 0 | nb-stats --radial-velocity x | wc -l)" -eq 1 ]
+	fails_with 1 "field 'vel' missing" 'nb-select --fields id,mass,pos many.nb | nb-stats --radial-velocity x'
+	fails_with 2 "'--radial-velocity' and '--transits' exclude" 'nb-stats --transits x --radial-velocity x many.nb'
+	fails_with 2 "option '--each' has no effect with '--radial-velocity'" 'nb-stats --radial-velocity x --each system many.nb'
 }

@@ -38,6 +38,7 @@ deeds() {
 		nb-stats        obeys    nb-stats --each system many.nb
 		nb-stats        obeys    nb-stats --each system --orbits heaviest many.nb
 		nb-stats        obeys    nb-force many.nb | nb-stats --transits z
+		nb-stats        obeys    nb-stats --radial-velocity z many.nb
 		nb-stats        obeys    nb-force --potential many.nb | nb-stats
 		nb-stats        refuses  nb-stats many.nb
 		nb-stats        refuses  nb-stats --epot direct many.nb

@@ -26,6 +26,21 @@ void nb_stats_require_unique(size_t n, const uint64_t *id, const struct nb_frame
 			second);
 }
 
+void nb_stats_add_name(struct stats *self, const struct nb_names *names, uint64_t id)
+{
+	const char *name = nb_names_find(names, id);
+	if (self->named)
+		nb_report_text(&self->report, "name", -1, name ? name : "");
+}
+
+size_t nb_stats_heaviest(const struct nb_systems *of, size_t k, const double *mass)
+{
+	size_t heaviest = of->row[of->first[k]];
+	for (size_t i = of->first[k]; i < of->first[k + 1]; i++)
+		heaviest = mass[of->row[i]] > mass[heaviest] ? of->row[i] : heaviest;
+	return heaviest;
+}
+
 void nb_stats_add_radii(struct stats *self, const double *radius, const char *of)
 {
 	for (size_t i = 0; i < self->measure.nradius; i++) {

@@ -28,7 +28,6 @@ static size_t central_body(const struct stats *self, const struct nb_frame *fram
 	return heaviest;
 }
 
-/* names: of a stream whose first frame has some, NULL: there is no such column. */
 static void add_orbit(struct stats *self, const struct nb_frame *frame, const struct nb_names *names, double time,
 	uint64_t id, const struct nb_orbit *o)
 {
@@ -45,10 +44,7 @@ static void add_orbit(struct stats *self, const struct nb_frame *frame, const st
 	nb_report_real(report, "M", o->M * DEGREES);
 	nb_report_real(report, "period", o->period);
 	nb_report_real(report, "q", o->q);
-	if (names) {
-		const char *name = nb_names_find(names, id);
-		nb_report_text(report, "name", -1, name ? name : "");
-	}
+	nb_stats_add_name(self, names, id);
 }
 
 static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *frame)
@@ -73,14 +69,13 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	struct nb_names names;
 	nb_require_ok(nb_names_read(&names, nb_frame_attribute(frame, "names")), frame);
 	if (!report->header_done) { /* also where there is no other body */
-		self->orbits_named = names.n > 0;
-		add_orbit(self, frame, self->orbits_named ? &names : NULL, time, 0, &none);
+		self->named = names.n > 0;
+		add_orbit(self, frame, &names, time, 0, &none);
 		nb_report_header(report);
 	}
 	for (size_t i = 0; i < all->n; i++)
 		if (i != about) {
-			add_orbit(
-				self, frame, self->orbits_named ? &names : NULL, time, id ? id[i] : i, &self->orbit[i]);
+			add_orbit(self, frame, &names, time, id ? id[i] : i, &self->orbit[i]);
 			nb_report_row(report);
 		}
 	nb_names_free(&names);

@@ -17,6 +17,7 @@ static const struct mode *const modes[NMODE] = {
 	[LEVELS] = &nb_stats_levels,
 	[ORBITS] = &nb_stats_orbits,
 	[TRANSITS] = &nb_stats_transits,
+	[VELOCITY] = &nb_stats_velocity,
 	[PROFILE] = &nb_stats_profile,
 };
 
@@ -56,6 +57,8 @@ static const struct nb_option options[] = {
 	{0, "orbits", NB_TEXT(struct stats, orbits), .arg = "heaviest|id:N|jacobi",
 		.help = "print the orbital elements of all bodies about that one, or each about those before it"},
 	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
+	{0, "radial-velocity", NB_CHOICE(struct stats, velocity.axis), .arg = "x|y|z",
+		.help = "print how fast the heaviest body goes away from an observer far away on this axis"},
 	{0, "range", NB_TEXT(struct stats, range), .arg = "A:B", .fallback = "all bodies",
 		.help = "radii between which a profile, its fit or a shape is measured"},
 	{0, "rings", NB_FLAG(struct stats, rings), .help = "bins of a profile are rings about the axis, not shells"},
@@ -128,6 +131,7 @@ static void check(struct nb_run *run, void *self)
 	opt->wanted[COMPARE] = opt->compare_path != NULL;
 	opt->wanted[ORBITS] = opt->orbits != NULL;
 	opt->wanted[TRANSITS] = nb_given(run, &opt->transits.axis);
+	opt->wanted[VELOCITY] = nb_given(run, &opt->velocity.axis);
 	for (int m = 0; m < NMODE; m++)
 		if (opt->wanted[m]) {
 			mode = m;
@@ -136,8 +140,8 @@ static void check(struct nb_run *run, void *self)
 	opt->mode = modes[mode];
 	if (chosen > 1)
 		nb_die(NB_EXIT_USAGE, "options '--attributes', '--check', '--compare', '--fields', '--healpix', "
-				      "'--history', '--levels', '--orbits', '--profile' and '--transits' exclude each "
-				      "other");
+				      "'--history', '--levels', '--orbits', '--profile', '--radial-velocity' and "
+				      "'--transits' exclude each other");
 	check_uses(run, opt, mode);
 	nb_stats_parse(opt);
 	if (!opt->mode->stream)

@@ -30,9 +30,24 @@ static inline void nb_stats_work_by_host(struct stats *self, struct nb_plan *pla
 	nb_plan_by_host(plan);
 }
 
-enum { MEASURE, ATTRIBUTES, CHECK, COMPARE, FIELDS, HEALPIX, HISTORY, LEVELS, ORBITS, PROFILE, TRANSITS, NMODE };
+enum {
+	MEASURE,
+	ATTRIBUTES,
+	CHECK,
+	COMPARE,
+	FIELDS,
+	HEALPIX,
+	HISTORY,
+	LEVELS,
+	ORBITS,
+	PROFILE,
+	TRANSITS,
+	VELOCITY,
+	NMODE
+};
 extern const struct mode nb_stats_measure, nb_stats_attributes, nb_stats_check, nb_stats_compare, nb_stats_fields,
-	nb_stats_healpix, nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile, nb_stats_transits;
+	nb_stats_healpix, nb_stats_history, nb_stats_levels, nb_stats_orbits, nb_stats_profile, nb_stats_transits,
+	nb_stats_velocity;
 
 enum epot { EPOT_AUTO, EPOT_DIRECT, EPOT_NONE };
 enum by { BY_ALL, BY_SPECIES };
@@ -115,7 +130,11 @@ struct stats {
 			*height; /* height: means and dispersions of the third coordinate of rings */
 	} profile;
 	struct nb_orbit *orbit;
-	int orbits_named; /* have a column for names */
+	int named; /* orbits, transits and velocities have a column for names, as the first frame has some */
+	struct {
+		int axis, many; /* many: frames have systems */
+		struct nb_systems systems;
+	} velocity;
 	struct {
 		int axis, many, warned; /* many: frames have systems */
 		struct nb_systems systems;
@@ -211,6 +230,10 @@ void nb_stats_add_each(struct stats *self);
 
 /* ---- common.c ---- */
 
+/* The name of a body as the last text of the line, if named. */
+void nb_stats_add_name(struct stats *self, const struct nb_names *names, uint64_t id);
+/* The row of the heaviest body of system k, the first of several; it has one. */
+size_t nb_stats_heaviest(const struct nb_systems *of, size_t k, const double *mass);
 /* Lagrangian radii as numbers of the line, whose names end with these words. */
 void nb_stats_add_radii(struct stats *self, const double *radius, const char *of);
 /* The head of the next frame, and its contents block by block to visit (NULL: nobody): 1, or 0 at the end. */

@@ -29,9 +29,7 @@ static struct passing *find_bodies(struct stats *self, struct nb_frame *frame)
 	struct passing *now = self->transits.now = nb_require_memory(
 		frame, nb_alloc_zero(frame->rows[NB_PARTICLE], sizeof *now));
 	for (size_t k = 0; k < systems->n; k++) {
-		size_t star = systems->row[systems->first[k]];
-		for (size_t i = systems->first[k]; i < systems->first[k + 1]; i++)
-			star = mass[systems->row[i]] > mass[star] ? systems->row[i] : star;
+		const size_t star = nb_stats_heaviest(systems, k, mass);
 		for (size_t i = systems->first[k]; i < systems->first[k + 1]; i++) {
 			const size_t row = systems->row[i];
 			now[i].id = id ? id[row] : row;
@@ -46,7 +44,8 @@ static struct passing *find_bodies(struct stats *self, struct nb_frame *frame)
 	return now;
 }
 
-static void add_line(struct stats *self, const struct passing *body, double time, const struct nb_transit *t)
+static void add_line(struct stats *self, const struct nb_names *names, const struct passing *body, double time,
+	const struct nb_transit *t)
 {
 	struct nb_report *report = &self->report;
 	if (self->transits.many)
@@ -56,6 +55,7 @@ static void add_line(struct stats *self, const struct passing *body, double time
 	nb_report_real(report, "time", time);
 	nb_report_real(report, "distance", t->distance);
 	nb_report_real(report, "speed", t->speed);
+	nb_stats_add_name(self, names, body->id);
 }
 
 /* Whether the bodies are those of the frame before, at a later time: then they go on counting. */
@@ -90,10 +90,13 @@ static void transits(struct nb_run *run, struct stats *self, struct nb_frame *fr
 	const double time = nb_require_attribute(frame, "time", 0);
 	struct passing *now = find_bodies(self, frame);
 	struct nb_transit transit = {0};
+	struct nb_names names;
 	(void)run;
+	nb_require_ok(nb_names_read(&names, nb_frame_attribute(frame, "names")), frame);
 	if (!self->report.header_done) {
 		self->transits.many = nb_frame_field(frame, NB_SYSTEM) != NULL;
-		add_line(self, &(const struct passing){0}, time, &transit);
+		self->named = names.n > 0;
+		add_line(self, &names, &(const struct passing){0}, time, &transit);
 		nb_report_header(&self->report);
 	}
 	const int goes_on = go_on(self, frame, now, time);
@@ -103,10 +106,11 @@ static void transits(struct nb_run *run, struct stats *self, struct nb_frame *fr
 		if (!nb_transit_find(
 			    &before->at, &now[i].at, time - self->transits.time, self->transits.axis, &transit))
 			continue;
-		add_line(self, &now[i], self->transits.time + transit.time, &transit);
+		add_line(self, &names, &now[i], self->transits.time + transit.time, &transit);
 		now[i].count++;
 		nb_report_row(&self->report);
 	}
+	nb_names_free(&names);
 	nb_require_flushed();
 	nb_free(self->transits.before);
 	self->transits.before = now;
