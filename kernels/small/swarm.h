@@ -17,9 +17,9 @@ extern "C" {
 /* Systems, on a device or, in functions that end in _cpu, on the processor. */
 struct nb_whfast_swarm;
 
-/* *swarm: the states of systems, each after nb_whfast_load or nb_whfast_restore, which may be of different sizes and
- * have different steps.  *swarm is null after NB_EUNSUPPORTED: one has forces beside gravity (whfast.h), which a device
- * does not know; NB_ENOMEM or NB_EDEVICE. */
+/* *swarm: the states of systems in Jacobi coordinates, each after nb_whfast_load or nb_whfast_restore, which may be of
+ * different sizes and have different steps.  *swarm is null after NB_EUNSUPPORTED: one has forces beside gravity
+ * (whfast.h), which a device does not know; NB_ENOMEM or NB_EDEVICE. */
 NB_MUST_CHECK int nb_whfast_swarm_begin_cpu(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
 NB_MUST_CHECK int nb_whfast_swarm_begin_cuda(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
 /* Makes steps[k] steps of system k.  One whose orbits cannot be followed stops before that step, alone. */

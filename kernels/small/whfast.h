@@ -7,9 +7,13 @@
  * masses those up to h^order vanish.  With a lazy kernel K has the accelerations at q + h^2/12 a(q), which leaves
  * errors of second order in the masses of h^4 instead of h^2, for two forces in a step.
  *
+ * In democratic heliocentric coordinates q_i is relative to the star, v_i to the centre of mass, and all mu_i are G
+ * m_0; K is J(h/2) K(h) J(h/2), with the pulls of planets on each other as K, and J(h) moves all planets by h sum(m v)
+ * / m_0. So no order of the bodies is meant, and orbits may cross.  They have no correctors and no lazy kernel.
+ *
  * Sources: Wisdom & Holman 1991, AJ 102, 1528; Wisdom, Holman & Touma 1996, Fields Inst. Comm. 10, 217, and Wisdom
  * 2006, AJ 131, 2294 (correctors); Rein & Tamayo 2015, MNRAS 452, 376 (the order of the operations); Rein, Tamayo &
- * Brown 2019, MNRAS 489, 4632 (lazy kernel).
+ * Brown 2019, MNRAS 489, 4632 (lazy kernel); Duncan, Levison & Lee 1998, AJ 116, 2067 (democratic coordinates).
  *
  * All planets move at once, one in each lane of a vector.  Only +, -, *, / and square roots are used, not contracted
  * (Makefile): any processor and any compiler gives the same bytes. */
@@ -35,6 +39,7 @@ struct nb_whfast {
 	double h;
 	int corrector; /* its order, 0: none */
 	int lazy;
+	int democratic;		    /* coordinates; 0, as nb_whfast_begin sets it: Jacobi's */
 	double closest;		    /* largest G (m_i + m_j) / d^3 of two planets in the steps of the last call */
 	size_t failed;		    /* body, after NB_EUNSUPPORTED of a step */
 	double centre[3], drift[3]; /* position and velocity of the centre of mass */
@@ -44,7 +49,7 @@ struct nb_whfast {
 	double inner[NB_WHFAST_MOST];	   /* 1 / mu of what is within the orbit */
 	double gm[NB_WHFAST_MOST], star;   /* G m of the planet, and of body 0 */
 	double relativity;		   /* 6 G m_0 / c^2 */
-	double share[NB_WHFAST_MOST];	   /* m / (m_0 + .. + m) */
+	double share[NB_WHFAST_MOST];	   /* m / (m_0 + .. + m); of democratic coordinates m / m_0 */
 };
 
 /* The bodies of a system, the order of its corrector, 0, 3, 5, 7, 11 or 17, and whether its kernel is lazy.
@@ -52,6 +57,8 @@ struct nb_whfast {
  * NB_EUNSUPPORTED: more than NB_WHFAST_MOST bodies, a mass or G that is negative or not finite, G or the first mass
  * 0 with several bodies, or another order. */
 NB_MUST_CHECK int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G, int corrector, int lazy);
+/* Changes the coordinates before a state is made, where the corrector is of order 0 and the kernel is not lazy. */
+void nb_whfast_democratic(struct nb_whfast *w);
 /* What the star does to planets by general relativity, for steps of states that are made later: the potential
  * -3 (G m_0 / (c r))^2, whose orbits turn as they should by 6 pi G m_0 / (c^2 a (1 - e^2)) in a period (Nobili &
  * Roxburgh 1986, IAU Symp. 114, 105), a part of K.  light: c > 0, or INFINITY for none of it, as after

@@ -29,7 +29,7 @@ static const struct corrector {
 
 static nb_whfast_run *const run_of[] = {NB_ISA_TABLE(nb_whfast_run)};
 
-/* The kick of other forces, in Jacobi coordinates. */
+/* The kick of other forces; of the momentum of the star all have their share. */
 static void kick_extra(struct nb_whfast *w, double kick)
 {
 	enum { NUMBERS = 3 * NB_WHFAST_MOST };
@@ -38,7 +38,7 @@ static void kick_extra(struct nb_whfast *w, double kick)
 		double inside = 0; /* the centre of mass of those before, relative to the star */
 		for (size_t i = 1; i < w->n; i++) {
 			x[3 * i + d] = w->q[d][i - 1] + inside;
-			inside += w->share[i - 1] * w->q[d][i - 1];
+			inside += w->democratic ? 0 : w->share[i - 1] * w->q[d][i - 1];
 			gm[i] = w->gm[i - 1];
 		}
 	}
@@ -46,7 +46,8 @@ static void kick_extra(struct nb_whfast *w, double kick)
 	for (size_t d = 0; d < 3; d++) {
 		double inside = w->star * a[d];
 		for (size_t i = 1; i < w->n; i++) {
-			w->v[d][i - 1] += kick * (a[3 * i + d] - w->inner[i - 1] * inside);
+			const double back = w->democratic ? 0 : w->inner[i - 1] * inside;
+			w->v[d][i - 1] += kick * (a[3 * i + d] - back);
 			inside += gm[i] * a[3 * i + d];
 		}
 	}
@@ -94,6 +95,16 @@ int nb_whfast_begin(struct nb_whfast *w, size_t n, const double *mass, double G,
 		within += gm;
 	}
 	return NB_OK;
+}
+
+void nb_whfast_democratic(struct nb_whfast *w)
+{
+	w->democratic = 1;
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		w->mu[i] = w->star;
+		w->inverse_mu[i] = 1 / w->star;
+		w->share[i] = w->gm[i] / w->star;
+	}
 }
 
 void nb_whfast_relativity(struct nb_whfast *w, double light)
@@ -147,11 +158,52 @@ static int correct(struct nb_whfast *w, int way)
 	return status;
 }
 
+/* Of positions or velocities of planets relative to the star: how far the centre of mass is from that. */
+static double centre_of(const struct nb_whfast *w, const double *of_planet)
+{
+	double all = 1, sum = 0;
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		all += w->share[i];
+		sum += w->share[i] * of_planet[i];
+	}
+	return sum / all;
+}
+
+static void load_democratic(struct nb_whfast *w, const double *pos, const double *vel)
+{
+	for (size_t d = 0; d < 3; d++) {
+		for (size_t i = 1; i < w->n; i++) {
+			w->q[d][i - 1] = pos[3 * i + d] - pos[d];
+			w->v[d][i - 1] = vel[3 * i + d] - vel[d];
+		}
+		const double v = centre_of(w, w->v[d]);
+		w->centre[d] = pos[d] + centre_of(w, w->q[d]);
+		w->drift[d] = vel[d] + v;
+		for (size_t i = 1; i < w->n; i++)
+			w->v[d][i - 1] -= v;
+	}
+}
+
+static void store_democratic(const struct nb_whfast *w, double *pos, double *vel)
+{
+	for (size_t d = 0; d < 3; d++) {
+		pos[d] = w->centre[d] - centre_of(w, w->q[d]);
+		vel[d] = w->drift[d];
+		for (size_t i = 1; i < w->n; i++) {
+			vel[d] -= w->share[i - 1] * w->v[d][i - 1];
+			pos[3 * i + d] = pos[d] + w->q[d][i - 1];
+			vel[3 * i + d] = w->drift[d] + w->v[d][i - 1];
+		}
+	}
+}
+
 int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, double h)
 {
 	w->h = h;
 	w->failed = 0;
-	for (int d = 0; d < 3 && w->n > 0; d++) {
+	if (w->democratic && w->n > 0)
+		load_democratic(w, pos, vel);
+	for (int d = 0; d < 3 && w->n > 0 && !w->democratic; d++) {
 		double x = pos[d], v = vel[d];
 		for (size_t i = 1; i < w->n; i++) {
 			w->q[d][i - 1] = pos[3 * i + (size_t)d] - x;
@@ -173,7 +225,9 @@ int nb_whfast_store(const struct nb_whfast *w, double *pos, double *vel)
 	int status = run(&at, 0, -at.h / 2);
 	if (!status)
 		status = correct(&at, -1);
-	for (size_t d = 0; d < 3 && !status && w->n > 0; d++) {
+	if (w->democratic && !status && w->n > 0)
+		store_democratic(&at, pos, vel);
+	for (size_t d = 0; d < 3 && !status && w->n > 0 && !w->democratic; d++) {
 		double x = at.centre[d], v = at.drift[d];
 		for (size_t i = w->n - 1; i > 0; i--) {
 			x -= w->share[i - 1] * at.q[d][i - 1];
@@ -194,6 +248,12 @@ int nb_whfast_steps(struct nb_whfast *w, uint64_t steps)
 	w->closest = 0;
 	if (!w->extra)
 		return run_of[nb_cpu_isa()](w, w->h, ahead, w->h, steps);
+	for (; steps > 0 && !status && w->democratic; steps--) {
+		kick_extra(w, w->h / 2);
+		status = run_of[nb_cpu_isa()](w, w->h, 0, 0, 1);
+		kick_extra(w, w->h / 2);
+		status = status ? status : run_of[nb_cpu_isa()](w, 0, 0, w->h, 1);
+	}
 	for (; steps > 0 && !status; steps--) {
 		kick_extra(w, w->h);
 		status = run_of[nb_cpu_isa()](w, w->h, ahead, w->h, 1);

@@ -98,6 +98,28 @@ REST size_t F(move_rest)(struct F(planets) * p, const struct F(system) * c, doub
 }
 #endif
 
+INLINE void F(jump)(struct F(planets) * p, const struct F(system) * c, double h)
+{
+	for (int d = 0; d < 3; d++)
+		p->q[d] += F(where)(c->live, h * F(total)(c->share * p->v[d]));
+}
+
+/* In democratic heliocentric coordinates. */
+INLINE void F(kick_democratic)(struct F(planets) * p, const struct F(system) * c, double h, V *closest)
+{
+	V a[3] = {0};
+	F(jump)(p, c, h / 2);
+	if (c->relativity != 0) {
+		const V r2 = p->q[0] * p->q[0] + p->q[1] * p->q[1] + p->q[2] * p->q[2];
+		for (int d = 0; d < 3; d++)
+			a[d] = -c->star * (c->relativity / (r2 * r2)) * p->q[d];
+	}
+	F(attract)(p->q, c, a, closest);
+	for (int d = 0; d < 3; d++)
+		p->v[d] += F(where)(c->live, h * a[d]);
+	F(jump)(p, c, h / 2);
+}
+
 static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
 {
 	struct F(planets) p;
@@ -113,7 +135,9 @@ static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, 
 		p.v[d] = F(load)(w->v[d]);
 	}
 	for (; times > 0 && !failed; times--) {
-		if (kick != 0)
+		if (kick != 0 && w->democratic)
+			F(kick_democratic)(&p, &c, kick, &closest);
+		else if (kick != 0)
 			F(kick)(&p, &c, kick, ahead, &closest);
 		failed = F(drift)(&p, &c, drift);
 		for (int d = 0; d < 3; d++)

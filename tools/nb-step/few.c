@@ -8,17 +8,31 @@
 #include <stdio.h>
 #include <string.h>
 
-void nb_step_few_check(const struct step *s, const char *of_whfast)
+/* Of the options that whfast alone has. */
+static void check_whfast(const struct step *s)
 {
-	const int whfast = s->opt.integrator->few == NB_FEW_WHFAST, ias15 = s->opt.integrator->few == NB_FEW_IAS15;
+	const int corrector = nb_given(s->run, &s->opt.corrector_number), kernel = nb_given(s->run, &s->opt.lazy);
+	const char *of_whfast = corrector			       ? "corrector"
+				: kernel			       ? "kernel"
+				: nb_given(s->run, &s->opt.democratic) ? "coordinates"
+								       : NULL;
+	if (of_whfast && s->opt.integrator->few != NB_FEW_WHFAST)
+		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--integrator whfast'", of_whfast);
+	if (s->opt.democratic && (s->opt.corrector_number || s->opt.lazy))
+		nb_die(NB_EXIT_USAGE, "'--coordinates democratic' takes no '--%s' (want jacobi)",
+			s->opt.corrector_number ? "corrector" : "kernel");
+}
+
+void nb_step_few_check(const struct step *s)
+{
+	const int ias15 = s->opt.integrator->few == NB_FEW_IAS15;
 	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
 			    : s->opt.eta_given && !ias15   ? "eta"
 			    : s->opt.levels_given	   ? "levels"
 			    : s->opt.launcher		   ? "mpi"
 			    : s->opt.send_velocities	   ? "send-velocities"
 							   : NULL;
-	if (of_whfast && !whfast)
-		nb_die(NB_EXIT_USAGE, "option '--%s' needs '--integrator whfast'", of_whfast);
+	check_whfast(s);
 	if (s->opt.megno && !ias15)
 		nb_die(NB_EXIT_USAGE, "option '--megno' needs '--integrator ias15'");
 	nb_step_restart_check(s);

@@ -28,6 +28,8 @@ static const struct nb_option options[] = {
 			"all bodies"},
 	{0, "collide", NB_CHOICE(struct step, opt.collide), .arg = "none|bounce|elastic|merge|xu", .fallback = "none",
 		.help = "what happens when bodies touch; elastic: bounce with --restitution 1"},
+	{0, "coordinates", NB_CHOICE(struct step, opt.democratic), .arg = "jacobi|democratic", .fallback = "jacobi",
+		.help = "of --integrator whfast; democratic: for orbits that cross, without correctors"},
 	{0, "corrector", NB_CHOICE(struct step, opt.corrector_number), .arg = "0|3|5|7|11|17", .fallback = "0",
 		.help = "order of the corrector of --integrator whfast"},
 	{0, "cosmology", NB_FLAG(struct step, opt.cosmology),
@@ -119,9 +121,7 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--%s' needs the force pipeline as operand", word);
 	if (every_given && s->opt.every_time_given)
 		nb_die(NB_EXIT_USAGE, "give either --every or --every-time");
-	nb_step_few_check(s, nb_given(run, &s->opt.corrector_number) ? "corrector"
-			     : nb_given(run, &s->opt.lazy)	     ? "kernel"
-								     : NULL);
+	nb_step_few_check(s);
 	nb_step_stop_check(s, nb_given(run, &s->stop.every));
 	nb_step_comoving_check(s);
 	nb_step_stages_check(s);

@@ -17,7 +17,7 @@ struct options {
 	double dt, eta, until, every_time, restitution, patience;
 	uint64_t steps, every;
 	int integrator_number, collide, send_velocities, levels, blocks_number;
-	int corrector_number, lazy, megno, restartable; /* the first two of the words of options */
+	int corrector_number, democratic, lazy, megno, restartable; /* the first three: of the words of options */
 	int levels_given, dt_given, eta_given, until_given, every_time_given, steps_given, every_given, steps_in_given;
 	int cosmology, steps_in;
 	const char *at;

@@ -110,7 +110,7 @@ void nb_step_stop_hold(struct step *s);
 void nb_step_stop_report(const struct step *s); /* after -v */
 
 /* ---- few.c: integrators that make several steps of a few bodies at a time ---- */
-void nb_step_few_check(const struct step *s, const char *of_whfast); /* of the options; one that whfast alone has */
+void nb_step_few_check(const struct step *s); /* of the options */
 /* Before the first force of a run, which drops what of their states the frame has. */
 void nb_step_few_keep(struct step *s);
 void nb_step_few_free(struct step *s);

@@ -67,7 +67,7 @@ static void look_at_orbits(struct step *s)
 			double period;
 			const double axis = nb_whfast_axis(map, i, &period), size = axis > 0 ? axis : INFINITY;
 			const size_t row = nb_step_system_row(all, k, i);
-			if (size < last && !s->planets.warned) {
+			if (size < last && !s->planets.warned && !map->democratic) {
 				s->planets.warned = 1;
 				nb_warn("the orbit of the body with id %" PRIu64 " is smaller than that of id %" PRIu64
 					" before it, and '--integrator whfast' wants them from the inside out",
@@ -203,6 +203,8 @@ void nb_step_whfast_begin(struct step *s)
 				" has G %g and a mass of %g",
 				all->many ? "system" : "frame", all->many ? all->of.number[k] : s->frame->number,
 				all->G, mass[0]);
+		if (s->opt.democratic)
+			nb_whfast_democratic(&p->map[k]);
 		if (nb_step_extra(s, k))
 			nb_whfast_add_extra(&p->map[k], nb_step_extra(s, k));
 		if (p->map[k].extra && p->device && strcmp(s->run->common.backend, "auto") != 0)

@@ -1,5 +1,6 @@
-/* Wisdom and Holman's map: the plain one for every number of bodies; two bodies exactly, forth and back; what is saved
- * goes on; errors of first order in the masses vanish by correctors; what is refused; orbits turn by relativity. */
+/* Wisdom and Holman's map: the plain one for every number of bodies, in either kind of coordinates; two bodies exactly,
+ * forth and back; what is saved goes on; errors of first order in the masses vanish by correctors; what is refused;
+ * orbits turn by relativity. */
 #include "kernels/small/small.h"
 #include "tests/unit/unit.h"
 
@@ -176,6 +177,88 @@ static double energy_error(int corrector, int lazy, double h, double planet)
 }
 
 /* What is left is of second order in the masses, or of higher order in h, which is 0.03 of the shorter period. */
+/* ---- the same in democratic heliocentric coordinates --------------------------------------------- */
+
+static void plain_jump(size_t n, struct plain *p, double h)
+{
+	for (int d = 0; d < 3; d++) {
+		double sum = 0;
+		for (size_t i = 1; i < n; i++)
+			sum += mass[i] * p->u[i][d];
+		for (size_t i = 1; i < n; i++)
+			p->q[i][d] += h * sum / mass[0];
+	}
+}
+
+static void plain_pulls(size_t n, struct plain *p, double h, double light)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t j = 0; j < n; j++) {
+			double s[3], r2 = 0;
+			for (int d = 0; d < 3; d++) {
+				s[d] = (j > 0 ? p->q[j][d] : 0) - p->q[i][d];
+				r2 += s[d] * s[d];
+			}
+			for (int d = 0; d < 3 && j != i; d++)
+				p->u[i][d] += h * s[d] *
+					      (j > 0 ? mass[j] / (r2 * sqrt(r2))
+						     : 6 * mass[0] * mass[0] / (light * light * r2 * r2));
+		}
+}
+
+static double mean_of(size_t n, const double *of, int d)
+{
+	double sum = 0, all = 0;
+	for (size_t i = 0; i < n; i++) {
+		sum += mass[i] * of[3 * i + (size_t)d];
+		all += mass[i];
+	}
+	return sum / all;
+}
+
+static void plain_democratic_steps(size_t n, struct plain *p, double h, double light, int steps)
+{
+	for (int k = 0; k < 2 * steps; k++) {
+		for (size_t i = 1; i < n; i++)
+			CHECK(nb_kepler_move(mass[0], h / 2, p->q[i], p->u[i]) == NB_OK);
+		if (k % 2 == 1)
+			continue;
+		plain_jump(n, p, h / 2);
+		plain_pulls(n, p, h, light);
+		plain_jump(n, p, h / 2);
+	}
+}
+
+static void test_democratic(size_t n, double light)
+{
+	enum { STEPS = 12 };
+	const double h = 0.04;
+	double x[3 * MOST], v[3 * MOST];
+	struct nb_whfast w;
+	struct plain p = {0};
+	fill(0.01);
+	CHECK(nb_whfast_begin(&w, n, mass, 1, 0, 0) == NB_OK);
+	nb_whfast_democratic(&w);
+	nb_whfast_relativity(&w, light);
+	CHECK(nb_whfast_load(&w, pos, vel, h) == NB_OK);
+	CHECK(nb_whfast_steps(&w, STEPS) == NB_OK);
+	CHECK(nb_whfast_store(&w, x, v) == NB_OK);
+	for (size_t k = 3; k < 3 * n; k++) {
+		p.q[k / 3][k % 3] = pos[k] - pos[k % 3];
+		p.u[k / 3][k % 3] = vel[k] - mean_of(n, vel, (int)(k % 3));
+	}
+	plain_democratic_steps(n, &p, h, light, STEPS);
+	for (size_t k = 3; k < 3 * n; k++) {
+		CHECK_NEAR(x[k] - x[k % 3], p.q[k / 3][k % 3], 2e-13);
+		CHECK_NEAR(v[k] - mean_of(n, v, (int)(k % 3)), p.u[k / 3][k % 3], 2e-12);
+	}
+	for (int d = 0; d < 3; d++) {
+		const double drift = mean_of(n, vel, d);
+		CHECK_NEAR(mean_of(n, v, d), drift, 1e-14);
+		CHECK_NEAR(mean_of(n, x, d), mean_of(n, pos, d) + STEPS * h * drift, 1e-13);
+	}
+}
+
 static void test_correctors(void)
 {
 	static const int order[] = {0, 3, 5, 7, 11, 17};
@@ -290,8 +373,11 @@ int main(void)
 		test_two(0.36, 0.8 / (double)k, k);
 	test_correctors();
 	test_refused();
-	for (size_t n = 1; n <= MOST; n++)
+	for (size_t n = 1; n <= MOST; n++) {
 		test_steps(n, 50);
+		test_democratic(n, 50);
+		test_democratic(n, INFINITY);
+	}
 	test_precession();
 	test_swarm();
 	return unit_end();
