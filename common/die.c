@@ -1,6 +1,7 @@
 #include "common/die.h"
 
 #include "common/printable.h"
+#include "common/singular.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -53,6 +54,7 @@ static void message(const char *format, va_list ap, const char *place)
 	snprintf(line, sizeof line, "%s: ", nb_program());
 	size_t used = strlen(line);
 	vsnprintf(line + used, sizeof line - used, format, ap);
+	nb_make_singular(line + used);
 	used = strlen(line);
 	if (line[used - 1] == ':')
 		snprintf(line + used, sizeof line - used, " %s", strerror(error));

@@ -666,7 +666,7 @@ masses() { nb-convert -q --no-comments --to csv | cut -d, -f4 | tr '\n' ' '; }
 	head -c 200 l6.g2 >cut.g2
 	fails_with 1 'cut.g2: the file ends within the header, after 200 bytes' 'nb-convert --from gadget cut.g2'
 	printf '\x01' | dd of=l8.g1 bs=1 seek=52 conv=notrunc status=none
-	fails_with 1 'l8.g1: the header counts 1 bodies of type 6 (types are 0 to 5)' 'nb-convert --from gadget l8.g1'
+	fails_with 1 'l8.g1: the header counts 1 body of type 6 (types are 0 to 5)' 'nb-convert --from gadget l8.g1'
 }
 
 @test "a large snapshot gives the same frame and the same error for any number of threads, from a file and a pipe" {

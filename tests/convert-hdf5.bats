@@ -634,7 +634,7 @@ columns() { nb-stats --fields --format tsv "$1" | awk -F '\t' 'NR > 1 { print $2
 	}
 	refused counts "bad.hdf5: dataset 'PartType1/Coordinates' has 5 rows of 3 numbers, but Header/NumPart_ThisFile says 2147483647 bodies of type 1"
 	refused negative 'bad.hdf5: NumPart_ThisFile has the number -5'
-	refused total 'bad.hdf5: Header/NumPart_Total says 1 bodies of type 0, but this is one file with 0'
+	refused total 'bad.hdf5: Header/NumPart_Total says 1 body of type 0, but this is one file with 0'
 	refused no-header 'bad.hdf5: this HDF5 file is no GADGET snapshot (it has no Header/NumPart_ThisFile)'
 	refused huge "bad.hdf5: dataset 'PartType1/Coordinates' has 1649267441664 bytes, which the file of"
 	refused unwritten "dataset 'PartType1/Coordinates' has never been written"

@@ -248,7 +248,7 @@ make_tipsy() {
 	printf '\0\0\0\3\0\0\0\1' >a.tipsy.iord
 	bad 'a.tipsy.iord: 8 bytes, which are no array of 3 bodies'
 	printf '\0\0\0\3\0\0\0\1\0\0\0\1\0\0\0\1' >a.tipsy.acc
-	bad 'a.tipsy.acc: 1 numbers for each body (want 3)'
+	bad 'a.tipsy.acc: 1 number for each body (want 3)'
 }
 
 @test "an array beside a TIPSY file that cannot be opened is an error, a folder is none" {

@@ -152,7 +152,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 	bad "1: '5.0' is not a number of bodies" '5.0\n1\n'
 	bad '1: 99999999999999999999999 bodies (limit 1099511627776)' '99999999999999999999999\n1\n'
 	bad '1: 2000000000000 bodies (limit' '2000000000000\n1\n'
-	bad '3: the file ends after 1 bodies, but line 1 promises 1000000000000' '1000000000000\n1\n1 2 3 4 5\n'
+	bad '3: the file ends after 1 body, but line 1 promises 1000000000000' '1000000000000\n1\n1 2 3 4 5\n'
 	bad '1: the file ends before the radius' '5\n'
 	bad "2: 'x' is not the radius" '5\nx\n'
 	bad "2: '-1' is not the radius" '5\n-1\n'
@@ -733,7 +733,7 @@ reads() {
 		fails_with 1 "nb-convert: bad.txt$where" "nb-convert --from csv --columns $3 bad.txt"
 	}
 	bad '1: 3 cells (the list has 2)' '1 2 3\n' x,y
-	bad '2: 1 cells (the list has 2); what divides them is a blank' '1 2\n3\n' x,y
+	bad '2: 1 cell (the list has 2); what divides them is a blank' '1 2\n3\n' x,y
 	bad "1: 'x' in column 'x' is not a finite number (if this is a header line, take it off" 'x y\n1 2\n' x,y
 	bad "0: column 'y' is missing" '' x
 	bad "0: column 2 has no name" '' x,,y
@@ -776,7 +776,7 @@ assert rows[1][9] == "a b;c|d\te,\"f\"" and float(rows[1][5]) == -1e-300 and len
 	reads 'x:y:n,m\n1:2:3\n' 'id,x,y,"n,m" 0,1,2,3' --separator :
 	reads '# x|y\n1|2\n' 'id,x,y 0,1,2' --separator '|'
 	printf 'name|x|y\nq,1,2\n' >c.txt
-	fails_with 1 "c.txt line 2: 1 cells (the header has 3); what divides them is '|'" "nb-convert --from csv --separator '|' c.txt"
+	fails_with 1 "c.txt line 2: 1 cell (the header has 3); what divides them is '|'" "nb-convert --from csv --separator '|' c.txt"
 	for bad in '' a 7 '"' '#' . -- ',,' tabs $'\xc3'; do
 		fails_with 2 "invalid separator '" "nb-convert --from csv --separator '$bad' </dev/null"
 	done

@@ -201,7 +201,7 @@ attributes() { nb-stats --attributes | grep -v '^history='; }
 		read -ra files <<<"$order"
 		run bash -c "nb-merge -q --ids offset $order 2>&1 >out.nb"
 		[ "$status" -eq 1 ]
-		equals "$output" "nb-merge: 'b.nb' has 1 frames, and 'ra.nb' has more (give '--last' to go on with the last frame, or '--shortest')"
+		equals "$output" "nb-merge: 'b.nb' has 1 frame, and 'ra.nb' has more (give '--last' to go on with the last frame, or '--shortest')"
 		run ! nb-stats --check <out.nb
 		nb-merge -q --ids offset --last "${files[@]}" >m.nb
 		equals "$(nb-stats --format tsv <m.nb | awk 'NR > 1 { printf "%.9g:%s ", $2, $3 }')" '0:50 0.1:50 0.2:50 0.3:50 '
@@ -397,5 +397,5 @@ nb-merge --ids offset 1.nb 2.nb'
 	fails_with 1 'id 0 is in frame 0 of standard input and of '"'three.nb'" 'nb-merge - three.nb <three.nb'
 	cat three.nb three.nb | nb-select --where 'frame > 0 || id < 2' >grows.nb
 	fails_with 1 "ids grow after the first frame: give '--ids renumber'" 'nb-merge --ids offset -o out.nb grows.nb grows.nb'
-	fails_with 1 'standard input has 1 frames, and '"'grows.nb'"' has more' 'nb-merge --ids offset -o out.nb - grows.nb <three.nb'
+	fails_with 1 'standard input has 1 frame, and '"'grows.nb'"' has more' 'nb-merge --ids offset -o out.nb - grows.nb <three.nb'
 }
