@@ -29,6 +29,7 @@ struct nb_trace {
 		*extra;		  /* forces beside gravity, without velocities; NULL, as nb_trace_begin sets it: none */
 	double gm[NB_SMALL_MOST]; /* G m */
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST]; /* Q and V; those of body 0 are not used */
+	struct nb_whfast orbits;			   /* of planets, where all of them drift at once */
 	double centre[3], drift[3];			   /* of mass, at the beginning of the run, */
 	double elapsed, rest;				   /* and the time since then */
 	uint64_t met, passed;				   /* steps in which planets met; or one was near the star */

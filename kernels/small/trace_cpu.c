@@ -1,5 +1,6 @@
 /* trace_cpu.c - a star and planets that meet. */
 #include "kernels/small/small.h"
+#include "kernels/small/whfast_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,6 +34,11 @@ int nb_trace_begin(struct nb_trace *t, size_t n, const double *mass, double G)
 		if (t->gm[i] < 0)
 			return NB_EUNSUPPORTED;
 	}
+	if (nb_whfast_begin(&t->orbits, n, mass, G, 0, 0))
+		return NB_EUNSUPPORTED;
+	nb_whfast_democratic(&t->orbits);
+	for (size_t i = 0; i < NB_WHFAST_MOST; i++)
+		t->orbits.q[0][i] = 1; /* lanes without a planet are not in the star */
 	return NB_OK;
 }
 
@@ -249,6 +255,23 @@ static int follow_group(struct nb_trace *t, size_t i, uint32_t group, double h)
 	return status;
 }
 
+/* Each planet along its orbit. */
+static int drift(struct nb_trace *t, double h)
+{
+	for (size_t i = 1; i < t->n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			t->orbits.q[d][i - 1] = t->x[3 * i + d];
+			t->orbits.v[d][i - 1] = t->v[3 * i + d];
+		}
+	const int status = nb_whfast_drift(&t->orbits, h);
+	for (size_t i = 1; i < t->n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			t->x[3 * i + d] = t->orbits.q[d][i - 1];
+			t->v[3 * i + d] = t->orbits.v[d][i - 1];
+		}
+	return status;
+}
+
 static int follow_all(struct nb_trace *t, double h)
 {
 	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST], centre[3], drift[3];
@@ -256,6 +279,14 @@ static int follow_all(struct nb_trace *t, double h)
 	const int status = follow(t->n, t->gm, 0, t->extra, h, x, v);
 	relate(t, x, v, centre, drift);
 	return status;
+}
+
+static int is_meeting(const struct nb_trace *t, const struct meeting *m)
+{
+	int together = 0;
+	for (size_t i = 1; i < t->n; i++)
+		together |= m->near[i] != 0;
+	return together;
 }
 
 static int make_step(struct nb_trace *t, double h, const struct meeting *m)
@@ -266,8 +297,11 @@ static int make_step(struct nb_trace *t, double h, const struct meeting *m)
 	kick(t, h / 2, m);
 	kick_extra(t, h / 2);
 	jump(t, h / 2);
-	for (size_t i = 1; i < t->n && !status; i++)
-		status = follow_group(t, i, m->near[i], h);
+	if (!is_meeting(t, m))
+		status = drift(t, h);
+	else
+		for (size_t i = 1; i < t->n && !status; i++)
+			status = follow_group(t, i, m->near[i], h);
 	jump(t, h / 2);
 	kick(t, h / 2, m);
 	kick_extra(t, h / 2);
@@ -276,21 +310,24 @@ static int make_step(struct nb_trace *t, double h, const struct meeting *m)
 
 int nb_trace_step(struct nb_trace *t, double h)
 {
-	const struct nb_trace before = *t;
+	const size_t bytes = 3 * t->n * sizeof *t->x;
+	double x[3 * NB_SMALL_MOST], v[3 * NB_SMALL_MOST];
 	struct meeting m = {0};
-	int together = 0, status = NB_OK;
+	int status = NB_OK, again;
+	memcpy(x, t->x, bytes);
+	memcpy(v, t->v, bytes);
 	look(t, h, &m);
 	do { /* each time with more of them */
-		*t = before;
 		status = make_step(t, h, &m);
-	} while (!status && look(t, h, &m));
-	if (status) {
-		*t = before;
+		again = !status && look(t, h, &m);
+		if (status || again) {
+			memcpy(t->x, x, bytes);
+			memcpy(t->v, v, bytes);
+		}
+	} while (again);
+	if (status)
 		return status;
-	}
-	for (size_t i = 1; i < t->n; i++)
-		together |= m.near[i] != 0;
-	t->met += (uint64_t)(together && !m.star);
+	t->met += (uint64_t)(is_meeting(t, &m) && !m.star);
 	t->passed += (uint64_t)m.star;
 	const double y = h + t->rest, sum = t->elapsed + y;
 	t->rest = y - (sum - t->elapsed);

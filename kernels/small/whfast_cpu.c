@@ -60,6 +60,11 @@ static int run(struct nb_whfast *w, double kick, double drift)
 	return run_of[nb_cpu_isa()](w, kick, 0, drift, 1);
 }
 
+int nb_whfast_drift(struct nb_whfast *w, double h)
+{
+	return run(w, 0, h);
+}
+
 static const struct corrector *corrector_of(int order)
 {
 	for (size_t k = 0; k < sizeof correctors / sizeof *correctors; k++)

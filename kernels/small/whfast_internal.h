@@ -9,4 +9,7 @@
 typedef int nb_whfast_run(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times);
 NB_ISA_DECLARE(nb_whfast_run)
 
+/* D(h) alone, of the orbits that q and v are on.  NB_EUNSUPPORTED as of nb_whfast_steps. */
+NB_MUST_CHECK int nb_whfast_drift(struct nb_whfast *w, double h);
+
 #endif
