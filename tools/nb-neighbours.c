@@ -72,16 +72,24 @@ static void *add(struct nb_frame *frame, const struct nb_space *space, const cha
 	return nb_require_memory(frame, nb_column_write(column, space, NB_WIRE));
 }
 
-/* But for velocities, which only the nearest need. */
+static void lend(
+	const struct nb_frame *frame, const struct nb_space *space, enum nb_field field, double **to, float **single)
+{
+	*single = space->device < 0 ? nb_lend_f32(frame, field) : NULL;
+	*to = *single ? NULL : nb_lend_f64(frame, field, space);
+}
+
+/* Without velocities, which only the nearest need. */
 static struct nb_near_bodies bodies_of(
 	const struct nb_frame *frame, const struct neighbours *opt, const struct nb_space *space)
 {
-	return (struct nb_near_bodies){.n = frame->rows[NB_PARTICLE],
+	struct nb_near_bodies bodies = {.n = frame->rows[NB_PARTICLE],
 		.dim = nb_require_dim(frame),
 		.box = nb_require_box(frame, opt->box),
-		.pos = nb_lend_f64(frame, NB_POS, space),
-		.mass = nb_lend_f64(frame, NB_MASS, space),
 		.id = nb_lend_ids(frame, space)};
+	lend(frame, space, NB_POS, &bodies.pos, &bodies.single.pos);
+	lend(frame, space, NB_MASS, &bodies.mass, &bodies.single.mass);
+	return bodies;
 }
 
 static void find_nearest(struct nb_run *run, const struct neighbours *opt, struct nb_frame *frame)
@@ -92,7 +100,7 @@ static void find_nearest(struct nb_run *run, const struct neighbours *opt, struc
 		nb_require_room(frame, "the neighbours",
 			ROOM + row_of(opt, nb_frame_field(frame, NB_VEL) != NULL) + nb_lend_row(frame, lent));
 	struct nb_near_bodies bodies = bodies_of(frame, opt, space);
-	bodies.vel = nb_lend_f64(frame, NB_VEL, space);
+	lend(frame, space, NB_VEL, &bodies.vel, &bodies.single.vel);
 	if (bodies.n && (size_t)opt->k >= bodies.n)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " has %zu bodies, too few for %d neighbours of each",
 			frame->number, bodies.n, opt->k);
@@ -104,7 +112,7 @@ static void find_nearest(struct nb_run *run, const struct neighbours *opt, struc
 	to.hsml = add(frame, space, "hsml", "<f8", 1, "length");
 	to.density = add(frame, space, "density", "<f8", 1, density);
 	to.crowd = opt->k >= FIFTH ? add(frame, space, "density_5", "<f8", 1, density) : NULL;
-	to.vdisp = bodies.vel ? add(frame, space, "vdisp", "<f8", 1, "velocity") : NULL;
+	to.vdisp = bodies.vel || bodies.single.vel ? add(frame, space, "vdisp", "<f8", 1, "velocity") : NULL;
 	nb_require_done(run, run->backend->near_nearest(&bodies, &to), "neighbours of", frame);
 	if (nb_verbosity() > 0) /* what is queued has to be done before it counts */
 		nb_require_done(run, run->backend->finish(), "neighbours of", frame);

@@ -31,6 +31,9 @@ struct nb_near_bodies {
 	double *mass; /* n, >= 0; NULL: 1 each */
 	double *vel;  /* n x 3, for vdisp; or NULL */
 	uint64_t *id; /* n; NULL: the row */
+	struct {
+		float *pos, *mass, *vel;
+	} single; /* on the CPU, those that are not NULL are taken in place of these */
 };
 
 /* What is wanted of the k nearest neighbours of each body, in the order of the bodies.  NULL: not wanted.
@@ -51,9 +54,9 @@ struct nb_near_found {
 	double *distance, *hsml, *density, *crowd, *vdisp;
 };
 
-/* Beside its arguments it takes about 25 bytes of memory for each body; 24 more if positions cannot be put in the box
- * and in the unit and back (as of bodies outside of the box), or if keys do not tell bodies apart
- * (kernels/order/deep.h). NB_OK, NB_ENOMEM, NB_EINVAL (k), NB_ENONFINITE, NB_ELIMIT (n, or too far apart). */
+/* Beside its arguments it takes about 25 bytes of memory for each body, and 40 more for each of those that keys do not
+ * tell apart (kernels/order/deep.h).  NB_OK, NB_ENOMEM, NB_EINVAL (k), NB_ENONFINITE, NB_ELIMIT (n, or too far
+ * apart). */
 NB_MUST_CHECK int nb_near_nearest_cpu(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 
 /* The same on the current device, of arrays in its memory; may also return NB_EFAR (nb_tree_build_cuda), NB_EDEVICE. */

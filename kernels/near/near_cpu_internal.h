@@ -5,7 +5,44 @@
 #include "common/cpu.h"
 #include "kernels/near/near_internal.h"
 
-enum { NB_NEAR_BUNDLE = 64 /* bodies that share a walk */ };
+enum {
+	NB_NEAR_BUNDLE = 64,		 /* bodies that share a walk */
+	NB_NEAR_ROOM = NB_NEAR_MOST + 16 /* that meet at once, and a vector that ends beyond them */
+};
+
+/* A coordinate in the box and in the unit. */
+static inline double nb_near_bring(const struct nb_near_job *job, double x)
+{
+	return (job->wrap ? nb_periodic_wrap(x, job->bodies.box) : x) * job->less[0] * job->less[1];
+}
+
+/* Where body i is: of the caller, or of the tree if the arrays are in that order. */
+static inline void nb_near_place(const struct nb_near_job *job, size_t i, double at[3])
+{
+	const struct nb_near_bodies *bodies = &job->bodies;
+	for (size_t k = 0; k < 3; k++) {
+		const size_t c = job->turned ? k * bodies->n + i : 3 * i + k;
+		const double x = bodies->single.pos ? (double)bodies->single.pos[c] : bodies->pos[c];
+		at[k] = k < (size_t)bodies->dim ? nb_near_bring(job, x) : 0;
+	}
+}
+
+/* Places for vectors, at first all 0; behind those that are asked for are others, in 2-D z stays 0. */
+struct nb_near_places {
+	double at[3][NB_NEAR_ROOM];
+};
+
+/* Bodies first .. first + count - 1 of the tree. */
+static inline void nb_near_find_places(
+	const struct nb_near_job *job, size_t first, uint32_t count, struct nb_near_places *to)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		double at[3];
+		nb_near_place(job, first + i, at);
+		for (int k = 0; k < 3; k++)
+			to->at[k][i] = at[k];
+	}
+}
 
 /* Sorts the n >= 1 bodies of *job, whose bodies and nearest are there, and fills in the rest of it; mass: node masses
  * are wanted; as: the unit is to be that of this one, or NULL.  nb_near_release follows in any case. */
@@ -26,10 +63,11 @@ struct nb_near_entry {
 struct nb_near_targets {
 	uint32_t first, count;
 	int changed;
-	double *d2;		      /* count x k, ascending */
-	uint32_t *body;		      /* count x k, of the tree */
-	int have[NB_NEAR_BUNDLE];     /* of the k */
-	double last2[NB_NEAR_BUNDLE]; /* what is farther is not among the k; of a vector more than count */
+	struct nb_near_places own, others; /* of these, and of those that they meet */
+	double *d2;			   /* count x k, ascending */
+	uint32_t *body;			   /* count x k, of the tree */
+	int have[NB_NEAR_BUNDLE];	   /* of the k */
+	double last2[NB_NEAR_BUNDLE];	   /* what is farther is not among the k; of a vector more than count */
 	uint32_t within[NB_NEAR_BUNDLE];
 	double mass[NB_NEAR_BUNDLE];
 	struct nb_near_entry *stack; /* NB_NEAR_STACK */
@@ -57,9 +95,18 @@ struct nb_pair_range {
 	int bin[2], part[2];
 };
 
-/* Body i of a with bodies first .. first + many - 1 of b: adds weight for each of those in a bin to its count. */
-typedef void nb_near_cross(const struct nb_pair_job *job, size_t i, uint32_t first, uint32_t many,
-	const struct nb_pair_range *range, uint64_t weight, uint64_t *count);
+/* Bodies of two leaves, many[] from first[] on; same: of one, each pair once. */
+struct nb_pair_leaves {
+	uint32_t first[2], many[2];
+	int same;
+	uint64_t weight;		/* of a pair */
+	struct nb_near_places place[2]; /* which often stays that of the pair before */
+	uint32_t found[2];		/* bodies from first on whose places are there */
+};
+
+/* Adds the pairs of two leaves in each bin to its count. */
+typedef void nb_near_cross(const struct nb_pair_job *job, struct nb_pair_leaves *leaves,
+	const struct nb_pair_range *range, uint64_t *count);
 NB_ISA_DECLARE(nb_near_cross)
 
 #endif

@@ -19,16 +19,15 @@ struct nb_near_job {
 	double box, half; /* half: INFINITY without a box */
 	int exponent;
 	double unit[2];		  /* whose product is 2^exponent */
-	const double *at[3];	  /* n each, in the order of the tree; z is 0 in 2-D */
+	const double *at[3];	  /* of a device: n each, in the order of the tree; z is 0 in 2-D */
 	const double *mass, *vel; /* in that order, too, where they are wanted, or NULL */
 	const uint64_t *id;
 	const uint32_t *perm; /* n, the row of each */
 	struct nb_tree tree;  /* the bodies of a leaf that are in one place are in the order of their ids */
-	/* of the CPU: */
-	double *place;	      /* 3 n: where at[] is, except z in 2-D; positions of the caller, or a copy of them */
-	unsigned char *image; /* n: in which images of the box each was */
-	double *rest;	      /* z of the bodies from `last` on, and a vector more, as at[2] ends without one */
-	size_t last;
+	/* of the CPU, whose bodies are those of the caller, in the order of the tree: */
+	double less[2];						   /* 1 / unit */
+	enum { NB_NEAR_INSIDE, NB_NEAR_BESIDE, NB_NEAR_FAR } wrap; /* how far bodies are outside of the box */
+	int turned;						   /* they are in that order */
 };
 
 /* The squared distance by which neighbours are chosen. */
@@ -128,7 +127,22 @@ struct nb_near_sums {
 
 static NB_HD double nb_near_mass(const struct nb_near_job *job, size_t i)
 {
+#ifndef __CUDA_ARCH__
+	if (job->bodies.single.mass)
+		return job->bodies.single.mass[i];
+#endif
 	return job->mass ? job->mass[i] : 1;
+}
+
+/* Component k of a velocity; on the CPU all of one follow those of another. */
+static NB_HD double nb_near_vel(const struct nb_near_job *job, size_t i, size_t k)
+{
+#ifdef __CUDA_ARCH__
+	return job->vel[3 * i + k];
+#else
+	const size_t at = k * job->bodies.n + i;
+	return job->bodies.single.vel ? job->bodies.single.vel[at] : job->vel[at];
+#endif
 }
 
 /* Body i of the tree, whose k-th neighbour is at this squared distance. */
@@ -141,7 +155,7 @@ static NB_HD struct nb_near_sums nb_near_begin(const struct nb_near_job *job, si
 	s.crowd = s.crowd2 = s.square = 0;
 	s.next = 0;
 	for (int k = 0; k < 3; k++)
-		s.vel[k] = job->vel ? s.mass * job->vel[3 * i + (size_t)k] : 0;
+		s.vel[k] = job->nearest.vdisp ? s.mass * nb_near_vel(job, i, (size_t)k) : 0;
 	return s;
 }
 
@@ -164,7 +178,7 @@ static NB_HD void nb_near_add(const struct nb_near_job *job, struct nb_near_sums
 		to->distance[at] = d * job->unit[0] * job->unit[1];
 	if (to->vdisp)
 		for (int k = 0; k < 3; k++)
-			s->vel[k] += m * job->vel[3 * j + (size_t)k];
+			s->vel[k] += m * nb_near_vel(job, j, (size_t)k);
 }
 
 /* Once more, for vdisp: body j or i itself. */
@@ -172,7 +186,7 @@ static NB_HD void nb_near_spread(const struct nb_near_job *job, struct nb_near_s
 {
 	double v2 = 0;
 	for (int k = 0; k < job->bodies.dim; k++) {
-		const double v = job->vel[3 * j + (size_t)k] - s->vel[k] / s->mass;
+		const double v = nb_near_vel(job, j, (size_t)k) - s->vel[k] / s->mass;
 		v2 += v * v;
 	}
 	s->square += nb_near_mass(job, j) * v2;

@@ -50,35 +50,37 @@ static void add(const struct nb_pair_job *job, int bin, int part, uint64_t pairs
 		count[(size_t)(bin - 1) * (size_t)job->nparts + (size_t)part] += pairs;
 }
 
-/* Bodies of two leaves, or of one with itself: each pair once. */
-static void cross_leaves(
-	const struct nb_pair_job *job, size_t a, size_t b, const struct nb_pair_range *range, uint64_t *count)
-{
-	const struct nb_tree *trees[2] = {&job->a->tree, &job->b->tree};
-	const int same = job->a == job->b && a == b;
-	uint32_t many[2] = {trees[0]->count[a], trees[1]->count[b]};
-	uint64_t weight = 1;
-	for (int k = 0; k < 2; k++)
-		if (many[k] > NB_NEAR_LEAF) { /* in one place */
-			weight *= many[k];
-			many[k] = 1;
-		}
-	for (uint32_t i = 0; i < many[0]; i++) {
-		const uint32_t from = same ? i + 1 : 0;
-		cross[job->isa](
-			job, trees[0]->first[a] + i, trees[1]->first[b] + from, many[1] - from, range, weight, count);
-	}
-}
-
 struct pair {
 	uint32_t a, b;
 };
+
+/* Bodies of two leaves, or of one with itself. */
+static void cross_leaves(const struct nb_pair_job *job, struct nb_pair_leaves *leaves, const struct pair *p,
+	const struct nb_pair_range *range, uint64_t *count)
+{
+	const struct nb_tree *trees[2] = {&job->a->tree, &job->b->tree};
+	const uint32_t node[2] = {p->a, p->b};
+	leaves->same = job->a == job->b && p->a == p->b;
+	leaves->weight = 1;
+	for (int k = 0; k < 2; k++) {
+		const uint32_t first = trees[k]->first[node[k]];
+		leaves->found[k] = first == leaves->first[k] ? leaves->found[k] : 0;
+		leaves->first[k] = first;
+		leaves->many[k] = trees[k]->count[node[k]];
+		if (leaves->many[k] > NB_NEAR_LEAF) { /* in one place */
+			leaves->weight *= leaves->many[k];
+			leaves->many[k] = 1;
+		}
+	}
+	cross[job->isa](job, leaves, range, count);
+}
 
 /* Of two nodes, each pair once. */
 static void count_pairs(const struct nb_pair_job *job, struct pair *stack, uint32_t root, uint64_t *count)
 {
 	const struct nb_tree *ta = &job->a->tree, *tb = &job->b->tree;
 	const int alone = job->a == job->b;
+	struct nb_pair_leaves leaves = {0};
 	size_t depth = 0;
 	stack[depth++] = (struct pair){root, 0};
 	while (depth) {
@@ -93,7 +95,7 @@ static void count_pairs(const struct nb_pair_job *job, struct pair *stack, uint3
 		if (range.bin[0] == range.bin[1] && range.part[0] == range.part[1] && (same || !within)) {
 			add(job, range.bin[0], range.part[0], same ? na * (na - 1) / 2 : na * nb, count);
 		} else if (!ta->nchild[p.a] && !tb->nchild[p.b]) {
-			cross_leaves(job, p.a, p.b, &range, count);
+			cross_leaves(job, &leaves, &p, &range, count);
 		} else if (same) {
 			for (uint32_t c = 0; c < ta->nchild[p.a]; c++)
 				for (uint32_t d = c; d < ta->nchild[p.a]; d++)
@@ -152,6 +154,7 @@ static int prepare(const struct nb_near_bodies *b, struct nb_near_job job[2])
 	if (status || !b)
 		return status;
 	job[1].bodies = (struct nb_near_bodies){.n = b->n, .dim = a->dim, .box = a->box, .pos = b->pos};
+	job[1].bodies.single.pos = b->single.pos;
 	return nb_near_prepare(&job[1], 0, &job[0]);
 }
 
@@ -167,6 +170,7 @@ int nb_near_pairs_cpu(const struct nb_near_bodies *a, const struct nb_near_bodie
 	if (a->n == 0 || (b && b->n == 0))
 		return NB_OK;
 	struct nb_near_job set[2] = {{.bodies = {.n = a->n, .dim = a->dim, .box = a->box, .pos = a->pos}}};
+	set[0].bodies.single.pos = a->single.pos;
 	struct nb_pair_job job = {
 		.a = set, .b = b ? &set[1] : set, .nedge = bins->n + 1, .nparts = parts, .isa = nb_cpu_isa()};
 	double *edge2 = nb_alloc((size_t)bins->n + 1, sizeof *edge2), *part = nb_alloc((size_t)parts, sizeof *part);

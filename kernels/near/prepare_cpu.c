@@ -1,15 +1,12 @@
 /* Bodies in the order of a tree, in a unit of a power of two; bundles of them that walk together.
  *
- * The arrays of the caller are put in that order, so that nothing is there twice, and back at the end.  Positions are
- * all x, all y and all z then, for vectors. */
+ * The arrays of the caller are put in that order, so that nothing is there twice, and back at the end.  They stay what
+ * they are, of single precision, too, and outside of the box: who reads a place brings it in. */
 #include "kernels/near/near_cpu_internal.h"
 
 #include "common/mem.h"
 
-enum {
-	PAD = 16,		      /* bodies that vectors may read behind the last */
-	REST = NB_NEAR_MOST + 2 * PAD /* more than meet at once */
-};
+enum { BLOCK = 512 };
 
 int nb_near_sort_ids(size_t n, const uint64_t *id, uint32_t *row)
 {
@@ -28,119 +25,85 @@ int nb_near_sort_ids(size_t n, const uint64_t *id, uint32_t *row)
 
 /* ---- the box and the unit ------------------------------------------------------------------------ */
 
-/* A coordinate in the box and in the unit. */
-static double bring(const struct nb_near_job *job, double x)
+/* Block b of the places, where the rows of the caller are; returns how many they are. */
+static size_t place_block(const struct nb_near_job *job, size_t b, double place[3 * BLOCK])
 {
-	return (job->bodies.box > 0 ? nb_periodic_wrap(x, job->bodies.box) : x) * (1 / job->unit[0]) *
-	       (1 / job->unit[1]);
+	const size_t begin = b * BLOCK, left = job->bodies.n - begin, n = left < BLOCK ? left : BLOCK;
+	for (size_t i = 0; i < n; i++)
+		nb_near_place(job, begin + i, place + 3 * i);
+	return n;
 }
 
-enum image { INSIDE, BELOW, ABOVE, LEFT /* as it was */, IMAGE_BITS = 2 };
-
-/* Of a coordinate that is in the box or, to be brought back, in an image beside it. */
-static enum image image_of(const struct nb_near_job *job, double x)
+/* The cube around the places, whose smallest and largest coordinates are corner. */
+static int find_cube(const struct nb_near_job *job, double corner[6], struct nb_cube *cube)
 {
-	return job->bodies.box > 0 ? (enum image)((x < 0) + 2 * (x >= job->bodies.box)) : INSIDE;
-}
-
-static double take_back(const struct nb_near_job *job, double x, enum image image)
-{
-	const double inside = x * job->unit[1] * job->unit[0];
-	return image == INSIDE	? inside
-	       : image == BELOW ? inside - job->bodies.box
-	       : image == ABOVE ? inside + job->bodies.box
-				: x;
-}
-
-static enum image image_in(const struct nb_near_job *job, size_t row, size_t k)
-{
-	return (enum image)(job->image[row] >> IMAGE_BITS * k & ((1 << IMAGE_BITS) - 1));
-}
-
-/* Positions in the box and in the unit; those are left that could not be brought back with the same bytes.  Whether
- * there is none. */
-static int bring_all(const struct nb_near_job *job)
-{
-	const struct nb_near_bodies *bodies = &job->bodies;
-	int all = 1;
-#pragma omp parallel for reduction(& : all)
-	for (size_t i = 0; i < bodies->n; i++) {
-		unsigned images = 0;
-		for (size_t k = 0; k < (size_t)bodies->dim; k++) {
-			const double x = bodies->pos[3 * i + k], inside = bring(job, x);
-			const enum image image = image_of(job, x);
-			const int can = take_back(job, inside, image) == x;
-			bodies->pos[3 * i + k] = can ? inside : x;
-			images |= (unsigned)(can ? image : LEFT) << IMAGE_BITS * k;
-			all &= can;
-		}
-		job->image[i] = (unsigned char)images;
-	}
-	return all;
-}
-
-static void take_all_back(const struct nb_near_job *job)
-{
-	const struct nb_near_bodies *bodies = &job->bodies;
-#pragma omp parallel for
-	for (size_t i = 0; i < bodies->n; i++)
-		for (size_t k = 0; k < (size_t)bodies->dim; k++)
-			bodies->pos[3 * i + k] = take_back(job, bodies->pos[3 * i + k], image_in(job, i, k));
-}
-
-/* Positions, or a copy of them, in the box and in the unit, which is chosen first. */
-static int bring_in(struct nb_near_job *job, const struct nb_near_job *as)
-{
-	const struct nb_near_bodies *bodies = &job->bodies;
-	struct nb_cube cube;
+	double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY}, test = 0;
 	size_t bad;
-	const int status = nb_morton_cube_cpu(bodies->n, bodies->pos, bodies->dim, &cube, &bad);
+#pragma omp parallel for reduction(min : lo[:3]) reduction(max : hi[:3]) reduction(+ : test)
+	for (size_t b = 0; b < (job->bodies.n + BLOCK - 1) / BLOCK; b++) {
+		double place[3 * BLOCK];
+		const size_t n = place_block(job, b, place);
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < 3; k++) {
+				const double x = place[3 * i + k];
+				test += x - x; /* NaN unless all are finite */
+				lo[k] = x < lo[k] ? x : lo[k];
+				hi[k] = x > hi[k] ? x : hi[k];
+			}
+	}
+	for (size_t k = 0; k < 3; k++) {
+		corner[k] = lo[k];
+		corner[k + 3] = hi[k];
+	}
+	return test == 0 ? nb_morton_cube_cpu(2, corner, job->bodies.dim, cube, &bad) : NB_ENONFINITE;
+}
+
+/* How places are brought into the box and the unit, and the cube around them then. */
+static int bring_in(struct nb_near_job *job, const struct nb_near_job *as, struct nb_cube *cube)
+{
+	double corner[6];
+	job->wrap = NB_NEAR_INSIDE;
+	job->less[0] = job->less[1] = 1;
+	int status = find_cube(job, corner, cube);
 	if (status)
 		return status;
-	nb_near_scale(job, as ? ldexp(0.5, as->exponent) : cube.size);
-	job->image = nb_alloc(bodies->n, 1);
-	if (!job->image)
-		return NB_ENOMEM;
-	job->place = bodies->pos;
-	if (bring_all(job) && bodies->n >= PAD)
-		return NB_OK;
-	take_all_back(job);
-	job->place = nb_alloc(bodies->n + PAD, 3 * sizeof *job->place);
-	if (!job->place)
-		return NB_ENOMEM;
-#pragma omp parallel for
-	for (size_t i = 0; i < bodies->n; i++)
-		for (size_t k = 0; k < (size_t)bodies->dim; k++)
-			job->place[3 * i + k] = bring(job, bodies->pos[3 * i + k]);
-	return NB_OK;
+	nb_near_scale(job, as ? ldexp(0.5, as->exponent) : cube->size);
+	job->less[0] = 1 / job->unit[0];
+	job->less[1] = 1 / job->unit[1];
+	const double box = job->bodies.box;
+	for (int k = 0; box > 0 && k < job->bodies.dim; k++)
+		if (corner[k] < -box || corner[k + 3] > 1.5 * box)
+			job->wrap = NB_NEAR_FAR;
+		else if (job->wrap == NB_NEAR_INSIDE && (corner[k] < 0 || corner[k + 3] >= box))
+			job->wrap = NB_NEAR_BESIDE;
+	return find_cube(job, corner, cube);
 }
 
 /* ---- order -------------------------------------------------------------------------------------- */
 
-static int sort(const struct nb_near_job *job, uint64_t *key, uint32_t *perm, struct nb_cube *cube)
+static int sort(const struct nb_near_job *job, const struct nb_cube *cube, uint64_t *key, uint32_t *perm)
 {
-	const size_t n = job->bodies.n;
-	const int dim = job->bodies.dim;
-	size_t bad;
-	int status = nb_morton_cube_cpu(n, job->place, dim, cube, &bad);
-	status = status ? status : nb_morton_keys_cpu(n, job->place, dim, cube, key);
-	status = status ? status : nb_sort_keys_cpu(n, key, perm);
-	return status ? status : nb_sort_deep_cpu(n, key, job->place, dim, perm);
+	int status = NB_OK;
+#pragma omp parallel for reduction(max : status)
+	for (size_t b = 0; b < (job->bodies.n + BLOCK - 1) / BLOCK; b++) {
+		double place[3 * BLOCK];
+		const size_t n = place_block(job, b, place);
+		const int failed = nb_morton_keys_cpu(n, place, job->bodies.dim, cube, key + b * BLOCK);
+		status = failed > status ? failed : status;
+	}
+	return status ? status : nb_sort_keys_cpu(job->bodies.n, key, perm);
 }
 
 /* Body i before, and after the arrays are in order. */
 static void place_by_row(const void *context, size_t i, double place[3])
 {
 	const struct nb_near_job *job = context;
-	for (int k = 0; k < 3; k++)
-		place[k] = k < job->bodies.dim ? job->place[3 * (size_t)job->perm[i] + (size_t)k] : 0;
+	nb_near_place(job, job->perm[i], place);
 }
 
 static void place_in_order(const void *context, size_t i, double place[3])
 {
-	const struct nb_near_job *job = context;
-	for (int k = 0; k < 3; k++)
-		place[k] = job->at[k][i];
+	nb_near_place(context, i, place);
 }
 
 /* Bodies of leaves that are in one place get the order of their ids. */
@@ -155,125 +118,59 @@ static int sort_ids(const struct nb_near_job *job, uint32_t *perm)
 	return status;
 }
 
-/* Rows of 8 bytes go to the order of the tree, or back. */
-static int turn(const struct nb_near_job *job, int back, void *row, void *room)
+static inline void copy(char *to, const char *from, size_t bytes)
 {
-	const size_t n = job->bodies.n;
-	const int status = back ? nb_scatter_cpu(n, job->perm, sizeof(uint64_t), row, room)
-				: nb_permute_cpu(n, job->perm, sizeof(uint64_t), row, room);
-	memcpy(row, room, n * sizeof(uint64_t));
-	return status;
+	if (bytes == sizeof(float)) /* known sizes are copied without a call */
+		memcpy(to, from, sizeof(float));
+	else
+		memcpy(to, from, sizeof(double));
 }
 
-/* Two components, then one, as the room has place for two. */
-static void turn_velocities(const struct nb_near_job *job, int back, double *vel, double *room)
+/* Rows of ncomp numbers, if they are there, go to the order of the tree, where a component follows the other, or back.
+ * The room has place for two numbers of each row: what comes first is put there, the last one where there is place. */
+static void turn(const struct nb_near_job *job, int back, void *rows, size_t size, size_t ncomp, char *room)
 {
-	for (size_t k = 0; k < 3; k += 2) {
-#pragma omp parallel for
-		for (size_t i = 0; i < job->bodies.n; i++) {
-			const size_t from = back ? i : job->perm[i], to = back ? job->perm[i] : i;
-			room[2 * to] = vel[3 * from + k];
-			if (k == 0)
-				room[2 * to + 1] = vel[3 * from + 1];
-		}
-#pragma omp parallel for
-		for (size_t i = 0; i < job->bodies.n; i++) {
-			vel[3 * i + k] = room[2 * i];
-			if (k == 0)
-				vel[3 * i + 1] = room[2 * i + 1];
-		}
-	}
-}
-
-/* Positions go to the order of the tree: all x, all y, all z, which in 2-D stays in the order of the rows. */
-static void turn_places(const struct nb_near_job *job, double *room)
-{
-	const size_t n = job->bodies.n;
+	const size_t n = job->bodies.n, few = ncomp < 2 ? ncomp : 2;
 	const uint32_t *perm = job->perm;
-	const int flat = job->bodies.dim == 2;
-	double *place = job->place;
-#pragma omp parallel for
-	for (size_t i = 0; i < n; i++) {
-		room[i] = place[3 * (size_t)perm[i]];
-		room[n + i] = place[3 * (size_t)perm[i] + 1];
-	}
-	for (size_t i = 0; i < n; i++)
-		place[i] = place[3 * i + 2];
+	char *row = rows, *last = row ? row + few * n * size : NULL;
+	if (!rows)
+		return;
 #pragma omp parallel for
 	for (size_t i = 0; i < n; i++)
-		place[2 * n + i] = place[flat ? i : perm[i]];
+		for (size_t k = 0; k < few; k++)
+			copy(room + (k * n + i) * size, row + (back ? k * n + i : perm[i] * ncomp + k) * size, size);
+	for (size_t i = 0; !back && few < ncomp && i < n; i++)
+		copy(row + i * size, row + (i * ncomp + few) * size, size);
 #pragma omp parallel for
-	for (size_t i = 0; i < 2 * n; i++)
-		place[i] = room[i];
+	for (size_t i = 0; i < (few < ncomp ? n : 0); i++)
+		copy(back ? row + perm[i] * size : last + i * size, back ? last + i * size : row + perm[i] * size,
+			size);
+	for (size_t i = n; back && few < ncomp && i-- > 0;)
+		copy(row + (i * ncomp + few) * size, row + i * size, size);
+#pragma omp parallel for
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < few; k++)
+			copy(row + (back ? perm[i] * ncomp + k : k * n + i) * size, room + (k * n + i) * size, size);
 }
 
-static void turn_places_back(const struct nb_near_job *job, double *room)
-{
-	const size_t n = job->bodies.n;
-	const uint32_t *perm = job->perm;
-	const int flat = job->bodies.dim == 2;
-	double *place = job->place;
-#pragma omp parallel for
-	for (size_t i = 0; i < 2 * n; i++)
-		room[i] = place[i];
-#pragma omp parallel for
-	for (size_t i = 0; i < n; i++) {
-		const double z = place[2 * n + i];
-		place[flat ? i : perm[i]] = flat ? z : take_back(job, z, image_in(job, perm[i], 2));
-	}
-	for (size_t i = n; i-- > 0;)
-		place[3 * i + 2] = place[i];
-#pragma omp parallel for
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < 2; k++)
-			place[3 * (size_t)perm[i] + k] = take_back(job, room[k * n + i], image_in(job, perm[i], k));
-}
-
-/* The arrays of the caller go to the order of the tree. */
-static int put_in_order(struct nb_near_job *job)
+/* All arrays of the caller. */
+static int turn_all(const struct nb_near_job *job, int back)
 {
 	const struct nb_near_bodies *bodies = &job->bodies;
-	const size_t n = bodies->n;
-	const int flat = bodies->dim == 2;
-	double *room = nb_alloc(n, 2 * sizeof *room);
-	job->rest = nb_alloc_zero(REST + PAD, sizeof *job->rest);
-	double *none = flat ? nb_alloc_zero(n + PAD, sizeof *none) : NULL;
-	if (!room || !job->rest || (flat && !none)) {
-		nb_free_all(room, none);
+	char *room = nb_alloc(bodies->n, 2 * sizeof(double));
+	if (!room)
 		return NB_ENOMEM;
+	turn(job, back, bodies->pos, sizeof(double), 3, room);
+	turn(job, back, bodies->single.pos, sizeof(float), 3, room);
+	turn(job, back, bodies->mass, sizeof(double), 1, room);
+	turn(job, back, bodies->single.mass, sizeof(float), 1, room);
+	turn(job, back, bodies->id, sizeof(uint64_t), 1, room);
+	if (job->nearest.vdisp) {
+		turn(job, back, bodies->vel, sizeof(double), 3, room);
+		turn(job, back, bodies->single.vel, sizeof(float), 3, room);
 	}
-	turn_places(job, room);
-	for (int k = 0; k < 3; k++)
-		job->at[k] = k == 2 && flat ? none : job->place + (size_t)k * n;
-	job->last = flat ? SIZE_MAX : n < REST ? 0 : n - REST;
-	for (size_t i = job->last; i < n; i++)
-		job->rest[i - job->last] = job->at[2][i];
-	int status = bodies->mass ? turn(job, 0, bodies->mass, room) : NB_OK;
-	job->mass = bodies->mass;
-	status = status || !bodies->id ? status : turn(job, 0, bodies->id, room);
-	job->id = bodies->id;
-	job->vel = job->nearest.vdisp ? bodies->vel : NULL;
-	if (job->vel)
-		turn_velocities(job, 0, bodies->vel, room);
 	nb_free(room);
-	return status;
-}
-
-static int put_back(const struct nb_near_job *job)
-{
-	const struct nb_near_bodies *bodies = &job->bodies;
-	double *room = job->at[0] ? nb_alloc(bodies->n, 2 * sizeof *room) : NULL;
-	int status = job->at[0] && !room ? NB_ENOMEM : NB_OK;
-	if (!status && job->vel)
-		turn_velocities(job, 1, bodies->vel, room);
-	status = status || !job->id ? status : turn(job, 1, bodies->id, room);
-	status = status || !job->mass ? status : turn(job, 1, bodies->mass, room);
-	if (!status && job->at[0] && job->place == bodies->pos)
-		turn_places_back(job, room);
-	else if (!status && job->place == bodies->pos)
-		take_all_back(job);
-	nb_free(room);
-	return status;
+	return NB_OK;
 }
 
 /* ---- the tree ----------------------------------------------------------------------------------- */
@@ -290,8 +187,8 @@ static int sum_masses(const struct nb_near_job *job, struct nb_tree *tree)
 		const size_t first = tree->first[node], end = first + (tree->nchild[node] ? 0 : tree->count[node]);
 		int wrong = NB_OK;
 		for (size_t i = first; i < end; i++) {
-			tree->mass[node] += job->mass[i];
-			wrong = job->mass[i] < 0 ? NB_EINVAL : wrong;
+			tree->mass[node] += nb_near_mass(job, i);
+			wrong = nb_near_mass(job, i) < 0 ? NB_EINVAL : wrong;
 		}
 		wrong = isfinite(tree->mass[node]) ? wrong : NB_ENONFINITE;
 		status = wrong > status ? wrong : status;
@@ -304,21 +201,25 @@ static int sum_masses(const struct nb_near_job *job, struct nb_tree *tree)
 
 int nb_near_prepare(struct nb_near_job *job, int mass, const struct nb_near_job *as)
 {
-	const size_t n = job->bodies.n;
-	if (n >= (size_t)1 << 31)
+	const struct nb_near_bodies *bodies = &job->bodies;
+	if (bodies->n >= (size_t)1 << 31)
 		return NB_ELIMIT;
 	struct nb_cube cube;
-	uint64_t *key = nb_alloc(n, sizeof *key);
-	uint32_t *perm = nb_alloc(n, sizeof *perm);
-	int status = key && perm ? bring_in(job, as) : NB_ENOMEM;
+	uint64_t *key = nb_alloc(bodies->n, sizeof *key);
+	uint32_t *perm = nb_alloc(bodies->n, sizeof *perm);
+	int status = key && perm ? bring_in(job, as, &cube) : NB_ENOMEM;
 	job->perm = perm;
-	status = status ? status : sort(job, key, perm, &cube);
+	status = status ? status : sort(job, &cube, key, perm);
 	status = status ? status
-			: nb_tree_shape_cpu(
-				  n, key, place_by_row, job, perm, job->bodies.dim, &cube, NB_NEAR_LEAF, &job->tree);
+			: nb_tree_shape_cpu(bodies->n, key, place_by_row, job, perm, bodies->dim, &cube, NB_NEAR_LEAF,
+				  &job->tree);
 	nb_free(key);
-	status = status || !job->bodies.id ? status : sort_ids(job, perm);
-	status = status ? status : put_in_order(job);
+	status = status || !bodies->id ? status : sort_ids(job, perm);
+	status = status ? status : turn_all(job, 0);
+	job->turned = !status;
+	job->id = bodies->id;
+	job->mass = bodies->mass;
+	job->vel = bodies->vel;
 	status = status ? status : nb_tree_boxes_cpu(&job->tree, place_in_order, job);
 	return status || !mass ? status : sum_masses(job, &job->tree);
 }
@@ -326,9 +227,8 @@ int nb_near_prepare(struct nb_near_job *job, int mass, const struct nb_near_job 
 int nb_near_release(struct nb_near_job *job, int status)
 {
 	nb_tree_free(&job->tree);
-	const int failed = job->place ? put_back(job) : NB_OK;
-	nb_free_all((void *)job->perm, job->rest, job->image, job->place == job->bodies.pos ? NULL : job->place,
-		job->bodies.dim == 2 ? (void *)job->at[2] : NULL);
+	const int failed = job->turned ? turn_all(job, 1) : NB_OK;
+	nb_free((void *)job->perm);
 	return failed ? failed : status;
 }
 

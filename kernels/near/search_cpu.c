@@ -83,10 +83,10 @@ static void measure(const struct nb_near_job *job, const struct nb_near_targets 
 /* All bodies of a node, where its first one is within a radius. */
 static void add_node(const struct nb_near_job *job, size_t node, double radius2, struct nb_near_targets *t)
 {
+	double at[3];
+	nb_near_place(job, job->tree.first[node], at);
 	for (uint32_t i = 0; i < t->count; i++) {
-		const size_t a = t->first + i, b = job->tree.first[node];
-		const double at[3] = {job->at[0][a], job->at[1][a], job->at[2][a]};
-		if (nb_near_distance2(job, at, job->at[0][b], job->at[1][b], job->at[2][b]) > radius2)
+		if (nb_near_distance2(job, at, t->own.at[0][i], t->own.at[1][i], t->own.at[2][i]) > radius2)
 			continue;
 		t->within[i] += job->tree.count[node];
 		t->mass[i] += job->tree.mass ? job->tree.mass[node] : 0;
@@ -129,7 +129,8 @@ static void store_within(const struct nb_near_job *job, const struct nb_within *
 		if (within->count)
 			within->count[row] = t->within[i] - 1;
 		if (within->mass)
-			within->mass[row] = job->mass ? t->mass[i] - job->mass[t->first + i] : t->within[i] - 1;
+			within->mass[row] = job->tree.mass ? t->mass[i] - nb_near_mass(job, t->first + i)
+							   : t->within[i] - 1;
 	}
 }
 
@@ -154,6 +155,7 @@ static int walk(const struct nb_near_job *job, const struct nb_within *within)
 			const uint32_t first = job->tree.first[bundle[b]], end = first + job->tree.count[bundle[b]];
 			for (t.first = first; !status && t.first < end; t.first += t.count) {
 				t.count = end - t.first < NB_NEAR_BUNDLE ? end - t.first : NB_NEAR_BUNDLE;
+				nb_near_find_places(job, t.first, t.count, &t.own);
 				if (within) {
 					count_within(job, tally[isa], bundle[b], radius * radius, &t);
 					store_within(job, within, &t);
@@ -187,7 +189,7 @@ int nb_near_within_cpu(const struct nb_near_bodies *bodies, const struct nb_with
 		return NB_OK;
 	if (!(within->radius >= 0) || (bodies->box > 0 && within->radius > bodies->box / 2))
 		return NB_EINVAL;
-	int status = nb_near_prepare(&job, bodies->mass != NULL, NULL);
+	int status = nb_near_prepare(&job, bodies->mass || bodies->single.mass, NULL);
 	status = status ? status : walk(&job, within);
 	return nb_near_release(&job, status);
 }

@@ -27,17 +27,6 @@ static inline nb_vd load(const double *from)
 	return v;
 }
 
-/* Coordinates of bodies first, first + 1, ... */
-struct places {
-	const double *at[3];
-};
-
-static inline struct places places_of(const struct nb_near_job *job, size_t first)
-{
-	return (struct places){{job->at[0] + first, job->at[1] + first,
-		first >= job->last ? job->rest + (first - job->last) : job->at[2] + first}};
-}
-
 static inline nb_vd smaller(nb_vd a, nb_vd b)
 {
 	return nb_choose_vd(a < b, a, b);
@@ -48,9 +37,52 @@ static inline nb_vd larger(nb_vd a, nb_vd b)
 	return nb_choose_vd(a > b, a, b);
 }
 
+/* nb_periodic_wrap of what is beside the box at most. */
+static inline nb_vd wrap(nb_vd x, double box)
+{
+	const nb_vd none = {0};
+	x += nb_choose_vd(x < 0, none + box, nb_choose_vd(x >= box, none - box, none));
+	return nb_where_vd((x >= 0) & (x < box), x);
+}
+
+/* Bodies first .. first + count - 1 of the tree; compiled for each kind. */
+static inline __attribute__((always_inline)) void find_vectors(
+	const struct nb_near_job *job, int single, int beside, size_t first, uint32_t count, struct nb_near_places *to)
+{
+	for (size_t k = 0; k < (size_t)job->bodies.dim; k++)
+		for (uint32_t i = 0; i < count; i += NB_WD) {
+			const size_t c = k * job->bodies.n + first + i;
+			float of __attribute__((vector_size(NB_VECTOR / 2)));
+			nb_vd x;
+			if (single) {
+				memcpy(&of, job->bodies.single.pos + c, sizeof of);
+				x = __builtin_convertvector(of, nb_vd);
+			} else {
+				x = load(job->bodies.pos + c);
+			}
+			x = (beside ? wrap(x, job->bodies.box) : x) * job->less[0] * job->less[1];
+			memcpy(to->at[k] + i, &x, sizeof x);
+		}
+}
+
+static inline void find_places(const struct nb_near_job *job, size_t first, uint32_t count, struct nb_near_places *to)
+{
+	const int single = job->bodies.single.pos != NULL;
+	if (first + count + NB_WD > job->bodies.n || job->wrap == NB_NEAR_FAR) /* a vector might end behind the last */
+		nb_near_find_places(job, first, count, to);
+	else if (single && job->wrap)
+		find_vectors(job, 1, 1, first, count, to);
+	else if (single)
+		find_vectors(job, 1, 0, first, count, to);
+	else if (job->wrap)
+		find_vectors(job, 0, 1, first, count, to);
+	else
+		find_vectors(job, 0, 0, first, count, to);
+}
+
 /* Squared distances of bodies j, j + 1, ... of these from one, along axes k to end - 1. */
 static inline nb_vd distances2(
-	const struct nb_near_job *job, const double *from, const struct places *to, size_t j, int k, int end)
+	const struct nb_near_job *job, const double *from, const struct nb_near_places *to, size_t j, int k, int end)
 {
 	nb_vd sum = {0};
 	for (; k < end; k++) {
@@ -64,12 +96,12 @@ static inline nb_vd distances2(
 }
 
 /* Of the targets i, i + 1, ... those that are as near to the box as what they look for. */
-static inline unsigned near_box(const struct nb_near_job *job, const struct nb_near_targets *t,
-	const struct places *own, uint32_t i, const double *box)
+static inline unsigned near_box(
+	const struct nb_near_job *job, const struct nb_near_targets *t, uint32_t i, const double *box)
 {
 	nb_vd gap2 = {0};
 	for (int k = 0; k < 3; k++) {
-		const nb_vd x = load(own->at[k] + i);
+		const nb_vd x = load(t->own.at[k] + i);
 		nb_vd gap = larger(box[k] - x, x - box[k + 3]);
 		if (job->box > 0)
 			gap = smaller(
@@ -109,7 +141,7 @@ static void keep(const struct nb_near_job *job, struct nb_near_targets *t, uint3
 
 /* Of the bodies j, j + 1, ... before end, of these, those that are as near to a place as what is looked for. */
 static inline unsigned near_place(const struct nb_near_job *job, const double *at, double last2,
-	const struct places *to, uint32_t j, uint32_t end, nb_vd *d2)
+	const struct nb_near_places *to, uint32_t j, uint32_t end, nb_vd *d2)
 {
 	*d2 = distances2(job, at, to, j, 0, 3);
 	const unsigned bits = bits_of(*d2 <= last2), left = end - j;
@@ -119,14 +151,17 @@ static inline unsigned near_place(const struct nb_near_job *job, const double *a
 void NB_ISA(nb_near_meet)(
 	const struct nb_near_job *job, struct nb_near_targets *t, const double *box, uint32_t first, uint32_t count)
 {
-	const struct places own = places_of(job, t->first), to = places_of(job, first);
+	int there = 0;
 	for (uint32_t from = 0; from < t->count; from += NB_WD)
-		for (unsigned some = near_box(job, t, &own, from, box); some; some &= some - 1) {
+		for (unsigned some = near_box(job, t, from, box); some; some &= some - 1) {
 			const uint32_t i = from + (uint32_t)__builtin_ctz(some), self = t->first + i - first;
-			const double at[3] = {own.at[0][i], own.at[1][i], own.at[2][i]};
+			if (!there)
+				find_places(job, first, count, &t->others);
+			there = 1;
+			const double at[3] = {t->own.at[0][i], t->own.at[1][i], t->own.at[2][i]};
 			for (uint32_t j = 0; j < count; j += NB_WD) {
 				nb_vd d2;
-				unsigned bits = near_place(job, at, t->last2[i], &to, j, count, &d2);
+				unsigned bits = near_place(job, at, t->last2[i], &t->others, j, count, &d2);
 				for (; bits; bits &= bits - 1) {
 					const uint32_t lane = (uint32_t)__builtin_ctz(bits);
 					if (j + lane != self && d2[lane] <= t->last2[i])
@@ -139,17 +174,20 @@ void NB_ISA(nb_near_meet)(
 void NB_ISA(nb_near_tally)(
 	const struct nb_near_job *job, struct nb_near_targets *t, const double *box, uint32_t first, uint32_t count)
 {
-	const struct places own = places_of(job, t->first), to = places_of(job, first);
+	int there = 0;
 	for (uint32_t from = 0; from < t->count; from += NB_WD)
-		for (unsigned some = near_box(job, t, &own, from, box); some; some &= some - 1) {
+		for (unsigned some = near_box(job, t, from, box); some; some &= some - 1) {
 			const uint32_t i = from + (uint32_t)__builtin_ctz(some);
-			const double at[3] = {own.at[0][i], own.at[1][i], own.at[2][i]};
+			if (!there)
+				find_places(job, first, count, &t->others);
+			there = 1;
+			const double at[3] = {t->own.at[0][i], t->own.at[1][i], t->own.at[2][i]};
 			for (uint32_t j = 0; j < count; j += NB_WD) {
 				nb_vd d2;
-				unsigned bits = near_place(job, at, t->last2[i], &to, j, count, &d2);
+				unsigned bits = near_place(job, at, t->last2[i], &t->others, j, count, &d2);
 				t->within[i] += (uint32_t)__builtin_popcount(bits);
-				for (; job->mass && bits; bits &= bits - 1)
-					t->mass[i] += job->mass[first + j + (uint32_t)__builtin_ctz(bits)];
+				for (; job->tree.mass && bits; bits &= bits - 1)
+					t->mass[i] += nb_near_mass(job, first + j + (uint32_t)__builtin_ctz(bits));
 			}
 		}
 }
@@ -163,44 +201,56 @@ static inline int bin_of(const double *edge, int from, int to, double x)
 }
 
 /* Bins of both kinds, one pair after the other. */
-static void cross_parts(const struct nb_pair_job *job, const double *at, uint32_t first, uint32_t many,
-	const struct nb_pair_range *range, uint64_t weight, uint64_t *count)
+static void cross_parts(const struct nb_pair_job *job, const struct nb_pair_leaves *leaves, const double *at,
+	uint32_t from, const struct nb_pair_range *range, uint64_t *count)
 {
 	const size_t nparts = (size_t)job->nparts;
-	const struct places to = places_of(job->b, first);
-	for (uint32_t j = 0; j < many; j += NB_WD) {
-		const nb_vd across2 = distances2(job->b, at, &to, j, 0, 2),
-			    along2 = distances2(job->b, at, &to, j, 2, 3);
-		const uint32_t left = many - j;
+	for (uint32_t j = from; j < leaves->many[1]; j += NB_WD) {
+		const nb_vd across2 = distances2(job->b, at, &leaves->place[1], j, 0, 2),
+			    along2 = distances2(job->b, at, &leaves->place[1], j, 2, 3);
+		const uint32_t left = leaves->many[1] - j;
 		for (uint32_t lane = 0; lane < NB_WD && lane < left; lane++) {
 			const int bin = bin_of(job->edge2, range->bin[0], range->bin[1], across2[lane]);
 			const int part = bin_of(job->part, range->part[0], range->part[1], sqrt(along2[lane]));
 			if (bin > 0 && bin < job->nedge && part < job->nparts)
-				count[(size_t)(bin - 1) * nparts + (size_t)part] += weight;
+				count[(size_t)(bin - 1) * nparts + (size_t)part] += leaves->weight;
 		}
 	}
 }
 
-void NB_ISA(nb_near_cross)(const struct nb_pair_job *job, size_t i, uint32_t first, uint32_t many,
-	const struct nb_pair_range *range, uint64_t weight, uint64_t *count)
+/* Bins of distances, of one body with those of b from one on. */
+static inline __attribute__((always_inline)) void cross_one(const struct nb_pair_job *job,
+	const struct nb_pair_leaves *leaves, const double *at, uint32_t from, const struct nb_pair_range *range,
+	uint64_t *count)
 {
-	const double at[3] = {job->a->at[0][i], job->a->at[1][i], job->a->at[2][i]};
-	const int from = range->bin[0], edges = range->bin[1] - from;
+	const int first = range->bin[0], edges = range->bin[1] - first;
 	uint64_t below[NB_PAIR_BINS + 2]; /* each edge in question, and all */
-	if (job->part[0] < INFINITY) {
-		cross_parts(job, at, first, many, range, weight, count);
-		return;
-	}
 	memset(below, 0, (size_t)edges * sizeof *below);
-	const struct places to = places_of(job->b, first);
-	for (uint32_t j = 0; j < many; j += NB_WD) {
-		const nb_vd d2 = distances2(job->b, at, &to, j, 0, 3);
-		const uint32_t left = many - j, all = left < NB_WD ? (1u << left) - 1 : ~0u;
+	for (uint32_t j = from; j < leaves->many[1]; j += NB_WD) {
+		const nb_vd d2 = distances2(job->b, at, &leaves->place[1], j, 0, 3);
+		const uint32_t left = leaves->many[1] - j, all = left < NB_WD ? (1u << left) - 1 : ~0u;
 		for (int e = 0; e < edges; e++)
-			below[e] += (uint64_t)__builtin_popcount(bits_of(d2 < job->edge2[from + e]) & all);
+			below[e] += (uint64_t)__builtin_popcount(bits_of(d2 < job->edge2[first + e]) & all);
 	}
-	below[edges] = many;
+	below[edges] = leaves->many[1] - from;
 	for (int e = 0; e <= edges; e++)
-		if (from + e > 0 && from + e < job->nedge)
-			count[from + e - 1] += weight * (below[e] - (e ? below[e - 1] : 0));
+		if (first + e > 0 && first + e < job->nedge)
+			count[first + e - 1] += leaves->weight * (below[e] - (e ? below[e - 1] : 0));
+}
+
+void NB_ISA(nb_near_cross)(const struct nb_pair_job *job, struct nb_pair_leaves *leaves,
+	const struct nb_pair_range *range, uint64_t *count)
+{
+	const struct nb_near_job *side[2] = {job->a, job->b};
+	for (int k = 0; k < 2; k++)
+		if (leaves->found[k] != leaves->many[k])
+			find_places(side[k], leaves->first[k], leaves->found[k] = leaves->many[k], &leaves->place[k]);
+	for (uint32_t i = 0; i < leaves->many[0]; i++) {
+		const double at[3] = {leaves->place[0].at[0][i], leaves->place[0].at[1][i], leaves->place[0].at[2][i]};
+		const uint32_t from = leaves->same ? i + 1 : 0;
+		if (job->part[0] < INFINITY)
+			cross_parts(job, leaves, at, from, range, count);
+		else
+			cross_one(job, leaves, at, from, range, count);
+	}
 }

@@ -103,6 +103,12 @@ double *nb_lend_f64(const struct nb_frame *frame, enum nb_field field, const str
 	return lend(frame, field, space, NB_AS_F64);
 }
 
+float *nb_lend_f32(const struct nb_frame *frame, enum nb_field field)
+{
+	struct nb_column *column = nb_frame_field(frame, field);
+	return column && nb_column_single(column) ? lend(frame, field, &nb_space_host, NB_WIRE) : NULL;
+}
+
 uint64_t *nb_lend_ids(const struct nb_frame *frame, const struct nb_space *space)
 {
 	return lend(frame, NB_ID, space, NB_AS_U64);
@@ -113,7 +119,10 @@ double nb_lend_row(const struct nb_frame *frame, const enum nb_field *fields)
 	size_t bytes = 0;
 	for (; *fields < NB_NFIELD; fields++) {
 		struct nb_column *column = nb_frame_field(frame, *fields);
-		bytes += column ? nb_column_lend_bytes(column, *fields == NB_ID ? NB_AS_U64 : NB_AS_F64) : 0;
+		if (column)
+			bytes += nb_column_lend_bytes(column, *fields == NB_ID		 ? NB_AS_U64
+							      : nb_column_single(column) ? NB_WIRE
+											 : NB_AS_F64);
 	}
 	return frame->rows[NB_PARTICLE] ? (double)bytes / (double)frame->rows[NB_PARTICLE] : 0;
 }

@@ -34,7 +34,10 @@ const uint64_t *nb_require_ids(const struct nb_frame *frame, const struct nb_spa
 /* The same for who changes them and puts them back (nb_column_lend); NULL where the frame has none. */
 double *nb_lend_f64(const struct nb_frame *frame, enum nb_field field, const struct nb_space *space);
 uint64_t *nb_lend_ids(const struct nb_frame *frame, const struct nb_space *space);
-/* Bytes a body that lending these fields takes on the host, for nb_require_room; fields end with NB_NFIELD. */
+/* The same on the host, if they are there in single precision; else NULL. */
+float *nb_lend_f32(const struct nb_frame *frame, enum nb_field field);
+/* Bytes a body that lending these fields takes on the host, in single precision if they are there like
+ * that, for nb_require_room; fields end with NB_NFIELD. */
 double nb_lend_row(const struct nb_frame *frame, const enum nb_field *fields);
 /* Adds a field (dtype NULL, ncomp 0: default) without contents. */
 struct nb_column *nb_new_column(struct nb_frame *frame, enum nb_field field, const char *dtype, uint32_t ncomp);

@@ -47,10 +47,12 @@ static struct nb_near_bodies load(const struct nb_power *self, const struct nb_f
 	nb_require_valid(frame);
 	(void)nb_require_field(frame, NB_POS);
 	nb_require_room(frame, "pairs", ROOM + nb_lend_row(frame, lent));
-	const struct nb_near_bodies bodies = {.n = frame->rows[NB_PARTICLE],
+	struct nb_near_bodies bodies = {.n = frame->rows[NB_PARTICLE],
 		.dim = nb_require_dim(frame),
 		.box = box,
-		.pos = nb_lend_f64(frame, NB_POS, &nb_space_host)};
+		.single.pos = nb_lend_f32(frame, NB_POS)};
+	if (!bodies.single.pos)
+		bodies.pos = nb_lend_f64(frame, NB_POS, &nb_space_host);
 	if (bodies.dim == 2 && reach > 0)
 		nb_die(NB_EXIT_FAILED,
 			"option '--project' needs bodies in space, and frame %" PRIu64 " is two-dimensional",

@@ -9,6 +9,7 @@
 
 enum { MOST = 300 };
 static double pos[3 * MOST], mass[MOST], vel[3 * MOST], pair2[MOST];
+static float pos32[3 * MOST], mass32[MOST], vel32[3 * MOST];
 static uint64_t id[MOST];
 static uint32_t order[MOST];
 static double unit; /* in which squares are numbers */
@@ -108,7 +109,7 @@ static void check_within(const char *label, const struct nb_near_bodies *b, doub
 		for (size_t j = 0; j < b->n; j++)
 			if (j != i && pair2[j] <= radius * radius) {
 				others++;
-				m += b->mass ? mass[j] : 1;
+				m += b->mass || b->single.mass ? mass[j] : 1;
 			}
 		right &= count[i] == others && fabs(sum[i] - m) <= 1e-12 * (m + 1);
 	}
@@ -124,13 +125,14 @@ static void check_pairs(const char *label, const struct nb_near_bodies *all, siz
 	uint64_t want[BINS * 5] = {0}, got[BINS * 5];
 	a.n = na ? na : all->n;
 	b.n = all->n - na;
-	b.pos += 3 * na;
+	b.pos += b.pos ? 3 * na : 0;
+	b.single.pos += b.single.pos ? 3 * na : 0;
 	const struct nb_pair_bins bins = {BINS, edge, parts, reach};
 	for (size_t i = 0; i < a.n; i++)
 		for (size_t j = 0; j < b.n; j++) {
 			double d[3] = {0, 0, 0};
 			for (int k = 0; k < a.dim; k++) {
-				const double x = a.pos[3 * i + (size_t)k], y = b.pos[3 * j + (size_t)k];
+				const double x = pos[3 * i + (size_t)k], y = pos[3 * (na + j) + (size_t)k];
 				d[k] = a.box > 0 ? nb_periodic_distance(nb_periodic_wrap(x, a.box),
 							   nb_periodic_wrap(y, a.box), a.box, a.box / 2)
 						 : fabs(x - y);
@@ -148,13 +150,32 @@ static void check_pairs(const char *label, const struct nb_near_bodies *all, siz
 	WANT(memcmp(got, want, sizeof *got * (size_t)(BINS * (parts ? parts : 1))) == 0);
 }
 
-static void check_set(int set, size_t n, int dim, double box)
+/* Some are below the box, some far from it. */
+static void move_out(int set, size_t n, double box)
+{
+	for (size_t i = 0; i < 3 * n && set == SET_RANDOM; i++)
+		pos[i] -= box / 3;
+	if (set == SET_HALF)
+		pos[3] -= 4 * box;
+}
+
+static void check_set(int set, size_t n, int dim, double box, int single)
 {
 	char label[80];
-	struct nb_near_bodies b = {n, dim, box, pos, mass, vel, n % 2 ? id : NULL};
+	struct nb_near_bodies b = {n, dim, box, pos, mass, vel, n % 2 ? id : NULL, {0}};
 	const int some[] = {1, 5, 8, 17, 33, 128, (int)n - 1};
 	make_near_set(set, n, pos, mass, vel, id);
+	if (box > 0 && box < 1)
+		move_out(set, n, box);
 	pos[0] = pos[0] == 0 ? -0.0 : pos[0];
+	if (single) {
+		for (size_t i = 0; i < 3 * n; i++) {
+			pos[i] = pos32[i] = (float)pos[i];
+			vel[i] = vel32[i] = (float)vel[i];
+			mass[i / 3] = mass32[i / 3] = (float)mass[i / 3];
+		}
+		b = (struct nb_near_bodies){n, dim, box, NULL, NULL, NULL, b.id, {pos32, mass32, vel32}};
+	}
 	static double pos_before[3 * MOST], mass_before[MOST], vel_before[3 * MOST];
 	static uint64_t id_before[MOST];
 	memcpy(pos_before, pos, sizeof pos);
@@ -177,13 +198,17 @@ static void check_set(int set, size_t n, int dim, double box)
 	for (size_t k = 0; k < sizeof radius / sizeof *radius; k++) {
 		snprintf(label, sizeof label, "%s, n %zu, %d-D, box %g, R %g", near_set_name[set], n, dim, box,
 			radius[k]);
-		b.mass = k % 2 ? NULL : mass;
+		b.mass = k % 2 || single ? NULL : mass;
+		b.single.mass = k % 2 || !single ? NULL : mass32;
 		if (set != SET_TINY && (box == 0 || radius[k] <= box / 2))
 			check_within(label, &b, radius[k]);
 	}
 	WANT(memcmp(pos, pos_before, sizeof pos) == 0);
 	WANT(memcmp(mass, mass_before, sizeof mass) == 0 && memcmp(id, id_before, sizeof id) == 0);
 	WANT(memcmp(vel, vel_before, sizeof vel) == 0);
+	for (size_t i = 0; single && i < 3 * n; i++) {
+		CHECK(pos32[i] == pos[i] && vel32[i] == vel[i] && mass32[i / 3] == mass[i / 3]);
+	}
 }
 
 int main(void)
@@ -192,12 +217,14 @@ int main(void)
 	for (int set = 0; set < SETS; set++)
 		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
 			for (int dim = sizes[k] == 300 ? 2 : 3; dim <= 3; dim++) {
-				check_set(set, sizes[k], dim, 0);
+				check_set(set, sizes[k], dim, 0, 0);
 				if (set != SET_FAR && set != SET_TINY) {
 					if (!UNIT_SANITIZED || sizes[k] < 300)
-						check_set(set, sizes[k], dim, 1);
-					check_set(set, sizes[k], dim, 0.75); /* some are outside */
+						check_set(set, sizes[k], dim, 1, 0);
+					check_set(set, sizes[k], dim, 0.75, 0); /* some are outside */
 				}
+				if (set != SET_TINY && (sizes[k] == 65 || dim == 2))
+					check_set(set, sizes[k], dim, set == SET_FAR ? 0 : k % 2 ? 0.75 : 1, 1);
 			}
 	struct nb_near_bodies b = {.dim = 3, .pos = pos};
 	struct nb_near_found want = {.k = 8};

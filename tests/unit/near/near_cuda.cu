@@ -43,8 +43,8 @@ static void compare(const char *label, struct input &in, int dim, double box, in
 	both<uint64_t> neighbour(many);
 	both<double> distance(many), hsml(n), density(n), crowd(n), vdisp(n);
 	const struct nb_near_bodies here = {
-		n, dim, box, in.pos.data(), in.mass.data(), in.vel.data(), ids ? in.id.data() : nullptr};
-	const struct nb_near_bodies there = {n, dim, box, pos.p, mass.p, vel.p, ids ? id.p : nullptr};
+		n, dim, box, in.pos.data(), in.mass.data(), in.vel.data(), ids ? in.id.data() : nullptr, {}};
+	const struct nb_near_bodies there = {n, dim, box, pos.p, mass.p, vel.p, ids ? id.p : nullptr, {}};
 	const struct nb_near_found to = {k, 5, neighbour.cpu.data(), distance.cpu.data(), hsml.cpu.data(),
 		density.cpu.data(), k < 5 ? nullptr : crowd.cpu.data(), vdisp.cpu.data()};
 	const struct nb_near_found to_cuda = {k, 5, neighbour.cuda.p, distance.cuda.p, hsml.cuda.p, density.cuda.p,
@@ -90,7 +90,7 @@ static void measure(size_t n, bool clumps)
 	}
 	device<double> pos(host), hsml(n), density(n), distance(8 * n);
 	device<uint64_t> neighbour(8 * n);
-	const struct nb_near_bodies bodies = {n, 3, 1, pos.p, nullptr, nullptr, nullptr};
+	const struct nb_near_bodies bodies = {n, 3, 1, pos.p, nullptr, nullptr, nullptr, {}};
 	const struct nb_near_found ids = {8, 5, neighbour.p, distance.p, nullptr, nullptr, nullptr, nullptr};
 	const struct nb_near_found densities = {8, 5, nullptr, nullptr, hsml.p, density.p, nullptr, nullptr};
 	for (const struct nb_near_found *to : {&ids, &densities}) {
