@@ -815,6 +815,13 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 		tsv --orbits jacobi | awk -F '\t' 'NR > 1 { for (k = 3; k < 10; k++) printf "%s%.9g", (k == 3 ? "" : " "), $k; print "" }' >before
 	equals "$(<before)" $'1 1 0.3 20 30 40 50\n2 4 0.1 5 70 80 90\n3 -9 1.5 10 11 12 60'
 	nb-gen orbits 'm=0' | tsv --orbits jacobi | wc -l | grep -qx 1
+	# about the centre of mass of all: two bodies have parts of one orbit, and a body far out has the mass of all in it
+	nb-gen orbits 'm=3; m=1 a=8 e=0.3 i=20 Omega=30 omega=40 M=50; a=800 e=0.1 i=5 Omega=70 omega=80 M=90' |
+		tsv --orbits barycentric | awk -F '\t' 'NR > 1 { for (k = 3; k < 10; k++) printf "%s%.9g", (k == 3 ? "" : " "), $k; print "" }' >all
+	equals "$(<all)" $'0 2 0.3 20 30 220 50\n1 6 0.3 20 30 40 50\n2 800 0.1 5 70 80 90'
+	equals "$(nb-gen orbits 'm=1' | tsv --orbits barycentric | cut -f 3,4 | tail -n 1)" $'0\tNA'
+	nb-gen orbits 'm=1; m=0 a=1' | nb-calc 'mass = 0' | tsv --orbits barycentric | cut -f 4 | grep -cx NA | grep -qx 2
+	fails_with 2 "invalid orbits 'barycentre' (did you mean 'barycentric'? want heaviest, id:N, jacobi or barycentric)" 'nb-stats --orbits barycentre <s.nb'
 	# G of the stream: four times as much, half the period
 	bodies mass,x,y,z,vx,vy,vz 1,0,0,0,0,0,0 0,1,0,0,0,2,0 | mutate attribute G 4 | tsv --orbits heaviest >t
 	close_to 3.14159265358979312 "$(stat_of period <t)" 1e-15
@@ -913,7 +920,7 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	fails_with 2 "invalid center 'middle' (want origin, com, density, X,Y,Z or id:N)" 'nb-stats --center middle </dev/null'
 	fails_with 2 "invalid center 'id:-1'" 'nb-stats --center id:-1 </dev/null'
 	fails_with 2 "invalid center '1,2,3,4'" 'nb-stats --center 1,2,3,4 </dev/null'
-	fails_with 2 "invalid orbits 'sun' (want heaviest, id:N or jacobi)" 'nb-stats --orbits sun </dev/null'
+	fails_with 2 "invalid orbits 'sun' (want heaviest, id:N, jacobi or barycentric)" 'nb-stats --orbits sun </dev/null'
 	fails_with 2 "invalid spacing 'even' (want equal|log|linear)" 'nb-stats --profile --spacing even </dev/null'
 	for range in 5 : 2:1 1:1 -1:2 x:2 1:nan; do
 		fails_with 2 "invalid range '$range' (want A:B with 0 <= A < B; A or B may be left out)" "nb-stats --profile --range $range </dev/null"

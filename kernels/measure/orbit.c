@@ -86,6 +86,29 @@ void nb_orbits(size_t n, const double *mass, const double *pos, const double *ve
 	}
 }
 
+void nb_orbits_barycentric(
+	size_t n, const double *mass, const double *pos, const double *vel, double G, struct nb_orbit *orbit)
+{
+	double all = 0, centre[3] = {0}, drift[3] = {0};
+	for (size_t i = 0; i < n; i++) {
+		all += mass[i];
+		const double share = all > 0 ? mass[i] / all : 0;
+		for (int k = 0; k < 3; k++) {
+			centre[k] += share * (pos[3 * i + k] - centre[k]);
+			drift[k] += share * (vel[3 * i + k] - drift[k]);
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		double x[3], v[3];
+		const double others = 1 - mass[i] / all;
+		for (int k = 0; k < 3; k++) {
+			x[k] = pos[3 * i + k] - centre[k];
+			v[k] = vel[3 * i + k] - drift[k];
+		}
+		nb_orbit_elements(x, v, all > 0 ? G * all * others * others * others : 0, &orbit[i]);
+	}
+}
+
 void nb_orbits_jacobi(
 	size_t n, const double *mass, const double *pos, const double *vel, double G, struct nb_orbit *orbit)
 {

@@ -30,6 +30,11 @@ void nb_orbit_elements(const double pos[3], const double vel[3], double mu, stru
 void nb_orbits_jacobi(
 	size_t n, const double *mass, const double *pos, const double *vel, double G, struct nb_orbit *orbit);
 
+/* Of n bodies, each about the centre of mass of all, with mu = G (M - m)^3 / M^2 of the mass M of all, which makes the
+ * orbits of two bodies exact; NaN where that is 0. */
+void nb_orbits_barycentric(
+	size_t n, const double *mass, const double *pos, const double *vel, double G, struct nb_orbit *orbit);
+
 /* Of n bodies about body number about < n; orbit[about] is all NaN.  mass n, pos and vel n x 3. */
 void nb_orbits(size_t n, const double *mass, const double *pos, const double *vel, size_t about, double G,
 	struct nb_orbit *orbit);

@@ -37,10 +37,13 @@ static void parse_orbits(struct stats *self)
 	self->orbit_of.kind = BODY_ID;
 	if (!self->orbits || parse_id(self->orbits, &self->orbit_of.id))
 		return;
-	self->orbit_of.kind = strcmp(self->orbits, "jacobi") == 0 ? BODIES_BEFORE : BODY_HEAVIEST;
+	self->orbit_of.kind = strcmp(self->orbits, "jacobi") == 0	 ? BODIES_BEFORE
+			      : strcmp(self->orbits, "barycentric") == 0 ? BODIES_ALL
+									 : BODY_HEAVIEST;
 	if (self->orbit_of.kind == BODY_HEAVIEST && strcmp(self->orbits, "heaviest") != 0)
-		nb_die(NB_EXIT_USAGE, "invalid orbits '%s' (%swant heaviest, id:N or jacobi)", self->orbits,
-			nb_nearest_in(self->orbits, strlen(self->orbits), "heaviest|jacobi", "|").hint);
+		nb_die(NB_EXIT_USAGE, "invalid orbits '%s' (%swant heaviest, id:N, jacobi or barycentric)",
+			self->orbits,
+			nb_nearest_in(self->orbits, strlen(self->orbits), "heaviest|jacobi|barycentric", "|").hint);
 }
 
 static void parse_species(struct stats *self)

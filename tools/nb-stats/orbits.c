@@ -14,13 +14,16 @@ static void clear(struct stats *self)
 	nb_free(self->orbit);
 }
 
-/* The first of the heaviest, or the one that --orbits names; of Jacobi elements the first body has none. */
+/* The first of the heaviest, or the one that --orbits names; of Jacobi elements the first body has none, of those about
+ * the centre of mass all have some. */
 static size_t central_body(const struct stats *self, const struct nb_frame *frame)
 {
 	const struct group *all = &self->bodies.all;
 	size_t heaviest = 0;
 	if (self->orbit_of.kind == BODIES_BEFORE)
 		return 0;
+	if (self->orbit_of.kind == BODIES_ALL)
+		return SIZE_MAX;
 	if (self->orbit_of.kind == BODY_ID)
 		return nb_stats_row(frame, self->orbit_of.id, "orbits");
 	for (size_t i = 1; i < all->n; i++)
@@ -62,6 +65,8 @@ static void orbits(struct nb_run *run, struct stats *self, struct nb_frame *fram
 	self->orbit = nb_require_memory(frame, nb_alloc(all->n, sizeof *self->orbit));
 	if (self->orbit_of.kind == BODIES_BEFORE)
 		nb_orbits_jacobi(all->n, all->mass, all->pos, all->vel, G, self->orbit);
+	else if (self->orbit_of.kind == BODIES_ALL)
+		nb_orbits_barycentric(all->n, all->mass, all->pos, all->vel, G, self->orbit);
 	else
 		nb_orbits(all->n, all->mass, all->pos, all->vel, about, G, self->orbit);
 

@@ -54,8 +54,9 @@ static const struct nb_option options[] = {
 	{0, "levels", NB_FLAG(struct stats, wanted[LEVELS]), .help = "print how many bodies made steps of each length"},
 	{0, "nfw", NB_FLAG(struct stats, nfw),
 		.help = "add the scale radius and density of the profile of Navarro, Frenk and White that fits best"},
-	{0, "orbits", NB_TEXT(struct stats, orbits), .arg = "heaviest|id:N|jacobi",
-		.help = "print the orbital elements of all bodies about that one, or each about those before it"},
+	{0, "orbits", NB_TEXT(struct stats, orbits), .arg = "heaviest|id:N|jacobi|barycentric",
+		.help = "print the orbital elements of all bodies about that one, each about those before it, or "
+			"about the centre of mass of all"},
 	{0, "profile", NB_FLAG(struct stats, wanted[PROFILE]), .help = "print a radial profile of each frame"},
 	{0, "radial-velocity", NB_CHOICE(struct stats, velocity.axis), .arg = "x|y|z",
 		.help = "print how fast the heaviest body goes away from an observer far away on this axis"},

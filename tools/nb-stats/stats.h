@@ -86,7 +86,7 @@ struct stats {
 
 	/* what the options say */
 	struct body { /* one that is named */
-		enum { BODY_HEAVIEST, BODY_ID, BODIES_BEFORE } kind;
+		enum { BODY_HEAVIEST, BODY_ID, BODIES_BEFORE, BODIES_ALL } kind;
 		uint64_t id;
 	} orbit_of;
 	struct {
