@@ -453,6 +453,17 @@ told_active() {
 		NB_FOLD=off nb-step -b cuda "${args[@]}" 'nb-force -b cuda -m treepm -e 0.02 --softening-kernel spline --potential' "${more#*:}.nb" |
 			cmp - cuda.nb
 	done
+	# by levels, and from columns of f32
+	nb-gen lpt -n 4096 --box 25 --redshift 9 --no-history >late.nb
+	nb-gen lpt -n 4096 --box 25 --redshift 9 --no-history --precision f32 >narrow.nb
+	for more in '--cosmology -d 0.1 --levels 4 --eta 0.4:late' '--cosmology -d 0.1 --levels 4 --eta 0.4:narrow' \
+		'--cosmology -d 0.05:narrow' '-d 0.1 --levels 4 --eta 0.2:box'; do
+		read -ra args <<<"-k 5 --every 0 --no-history ${more%:*}"
+		for b in cpu cuda; do
+			nb-step -b $b "${args[@]}" "nb-force -b $b -m treepm -e 0.02 --softening-kernel spline" "${more#*:}.nb" >$b.nb
+		done
+		nb-diff --fields pos,vel --tolerance 1e-6 cpu.nb cuda.nb
+	done
 }
 
 @test "n = 0 passes every program on the device" {
