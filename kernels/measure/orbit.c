@@ -92,7 +92,7 @@ void nb_orbits_barycentric(
 	double all = 0, centre[3] = {0}, drift[3] = {0};
 	for (size_t i = 0; i < n; i++) {
 		all += mass[i];
-		const double share = all > 0 ? mass[i] / all : 0;
+		const double share = mass[i] / (all > 0 ? all : 1);
 		for (int k = 0; k < 3; k++) {
 			centre[k] += share * (pos[3 * i + k] - centre[k]);
 			drift[k] += share * (vel[3 * i + k] - drift[k]);
