@@ -58,6 +58,17 @@ off() {
 	fails_with 1 "has 17 bodies, and '--integrator trace' takes at most 16" 'nb-gen plummer -n 17 | nb-step --integrator trace -d 1 nb-force'
 }
 
+@test "a first body that is not the star gets a warning, which says what helps" {
+	nb-select --sort 'id == 2 ? -1 : id' close.nb >turned.nb
+	nb-select --sort -mass turned.nb >sorted.nb
+	for how in '--integrator trace' '--integrator whfast --coordinates democratic'; do
+		run bash -c "nb-step $how -d 0.02 -k 3 nb-force turned.nb 2>&1 >/dev/null"
+		[ "${lines[0]}" = "nb-step: the body with id 0 is heavier than the first one, that with id 2, about which '${how/*whfast /}' has all orbits (put 'nb-select --sort -mass' before)" ]
+		run bash -c "nb-step $how -d 0.02 -k 3 nb-force sorted.nb 2>&1 >/dev/null"
+		[ -z "$output" ]
+	done
+}
+
 @test "what does not go with it is refused, and a collision ends the run" {
 	s='nb-step --integrator trace -k 20'
 	fails_with 2 'needs the force pipeline as operand' 'nb-step --integrator trace -d 0.1 <close.nb'

@@ -74,6 +74,24 @@ void nb_step_few_free(struct step *s)
 	nb_step_extras_free(&s->extras);
 }
 
+/* Orbits about the first body are no good ones if it is not the star. */
+static void look_for_star(const struct step *s)
+{
+	const struct systems *all = &s->systems;
+	const int about_first = s->opt.integrator->few == NB_FEW_TRACE || s->opt.democratic;
+	for (size_t k = 0; k < all->of.n && about_first; k++)
+		for (size_t i = 1; i < all->of.first[k + 1] - all->of.first[k]; i++) {
+			const size_t row = nb_step_system_row(all, k, i), first = nb_step_system_row(all, k, 0);
+			if (!(all->mass[row] > all->mass[first]))
+				continue;
+			nb_warn("the body with id %" PRIu64 " is heavier than the first one, that with id %" PRIu64
+				", about which '%s' has all orbits (put 'nb-select --sort -mass' before)",
+				nb_body_id(s->frame, row), nb_body_id(s->frame, first),
+				s->opt.democratic ? "--coordinates democratic" : "--integrator trace");
+			return;
+		}
+}
+
 void nb_step_few_begin(struct step *s, int computed)
 {
 	const struct nb_systems *of = &s->systems.of;
@@ -95,6 +113,7 @@ void nb_step_few_begin(struct step *s, int computed)
 	case NB_FEW_TRACE: nb_step_trace_begin(s); break;
 	default: nb_step_ias15_begin(s);
 	}
+	look_for_star(s);
 	nb_step_systems_mark(s);
 	nb_step_restart_mark(s); /* the first frame has what the others have */
 }
