@@ -224,6 +224,12 @@ needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folde
 	fails_with 1 "field 'pos' of the body with id 0 is not finite" "printf 'id,x,y,z\\n0,1e39,0,0\\n' | nb-convert --from csv --precision f32"
 }
 
+@test "a body of a box that single precision takes to the wall is at the other one, and others stay where they are" {
+	printf '# nb-stream 1\n# box=1\nid,x,y,z\n0,0.999999999999,0,-1e-12\n1,2,0.25,0.99999994\n' >wall.csv
+	nb-convert --from csv --precision f32 wall.csv | nb-convert --to csv --no-comments >got.csv
+	printf 'id,x,y,z\n0,0,0,-9.999999960041972e-13\n1,2,0.25,0.9999999403953552\n' | cmp - got.csv
+}
+
 # ---- snapshots ----
 
 @test "a snapshot has the same bodies in both byte orders, with numbers of 4 and 8 bytes, with labels and without" {

@@ -90,13 +90,28 @@ void nb_convert_parse_part(struct convert *opt)
 	}
 }
 
+/* Bodies of a periodic box that were rounded up to its wall are at the other one. */
+static void keep_inside(const struct nb_frame *frame, struct nb_column *pos)
+{
+	const double box = nb_box_of(frame);
+	const float wall = (float)box;
+	if (box == 0 || wall < box)
+		return;
+	float *x = nb_update_wire(frame, pos);
+	for (size_t i = 0; i < pos->rows * pos->ncomp; i++)
+		x[i] = x[i] == wall ? 0 : x[i];
+}
+
 void nb_convert_set_precision(const struct convert *opt, struct nb_frame *frame)
 {
 	static const char *const type[] = {[NB_CONVERT_F32] = "<f4", [NB_CONVERT_F64] = "<f8"};
 	const int other = opt->precision == NB_CONVERT_F32 ? NB_CONVERT_F64 : NB_CONVERT_F32;
 	for (size_t c = 0; opt->precision != NB_CONVERT_AS_READ && c < frame->ncolumn; c++)
-		if (strcmp(frame->column[c].dtype, type[other]) == 0)
+		if (strcmp(frame->column[c].dtype, type[other]) == 0) {
 			nb_require_ok(nb_column_set_real(&frame->column[c], type[opt->precision]), frame);
+			if (opt->precision == NB_CONVERT_F32 && &frame->column[c] == nb_frame_field(frame, NB_POS))
+				keep_inside(frame, &frame->column[c]);
+		}
 }
 
 void nb_convert_require_fields(const struct convert *opt, const struct nb_frame *frame)
