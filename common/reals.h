@@ -30,4 +30,10 @@ static inline void nb_reals_row(struct nb_reals reals, size_t i, double row[3])
 			row[k] = reals.f64[3 * i + k];
 }
 
+/* The same of numbers that may not be there: 1 then, as of masses. */
+static inline double nb_real_or_1(struct nb_reals reals, size_t i)
+{
+	return nb_reals_there(reals) ? nb_real(reals, i) : 1;
+}
+
 #endif

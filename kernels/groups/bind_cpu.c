@@ -29,8 +29,7 @@ static void free_members(struct members *m)
 	nb_free_all(m->row, m->mass, m->pos, m->vel, m->eps, m->pot, m->energy, m->bound);
 }
 
-static int gather(const struct nb_groups_job *job, const struct nb_groups_binding *binding, size_t n,
-	const uint32_t *member, struct members *m)
+static int gather(const struct nb_groups_binding *binding, size_t n, const uint32_t *member, struct members *m)
 {
 	const double *eps = binding->law->body_eps;
 	*m = (struct members){n, nb_alloc(n, sizeof *m->row), nb_alloc(n, sizeof *m->mass),
@@ -41,9 +40,9 @@ static int gather(const struct nb_groups_job *job, const struct nb_groups_bindin
 		return NB_ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		const size_t row = m->row[i] = member[i];
-		m->mass[i] = job->mass ? job->mass[row] : 1;
-		memcpy(m->pos + 3 * i, job->pos + 3 * row, 3 * sizeof *m->pos);
-		memcpy(m->vel + 3 * i, binding->vel + 3 * row, 3 * sizeof *m->vel);
+		m->mass[i] = nb_real_or_1(binding->bodies.mass, row);
+		nb_reals_row(binding->bodies.pos, row, m->pos + 3 * i);
+		nb_reals_row(binding->bodies.vel, row, m->vel + 3 * i);
 		if (eps)
 			m->eps[i] = eps[row];
 	}
@@ -188,11 +187,11 @@ int nb_groups_bind_cpu(const struct nb_groups_job *job, const struct nb_groups_b
 	for (size_t g = 0; !status && g < groups->count; g++) {
 		const uint32_t begin = groups->begin[g], n = groups->begin[g + 1] - begin;
 		struct members m;
-		status = gather(job, binding, n, groups->member + begin, &m);
+		status = gather(binding, n, groups->member + begin, &m);
 		if (!status)
 			status = bind(job, binding, &m, group);
 		free_members(&m);
 	}
 	nb_groups_free(groups);
-	return status ? status : nb_groups_order_cpu(job, group, groups);
+	return status ? status : nb_groups_order_cpu(job, binding->bodies.mass, group, groups);
 }

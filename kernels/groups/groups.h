@@ -56,9 +56,10 @@ NB_MUST_CHECK int nb_groups_find_cuda(const struct nb_groups_job *job, uint32_t 
 void nb_groups_free(struct nb_groups *groups);
 
 /* The same of given sets: group[i] comes in as a number below n that the bodies of a set share, NB_GROUPS_NONE for a
- * body of none.  Host memory; pos, length and box are not looked at.  NB_OK, NB_ENOMEM. */
+ * body of none.  Host memory; of the job n, id and least are looked at.  NB_OK, NB_ENOMEM. */
 #define NB_GROUPS_NONE UINT32_MAX
-NB_MUST_CHECK int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
+NB_MUST_CHECK int nb_groups_order_cpu(
+	const struct nb_groups_job *job, struct nb_reals mass, uint32_t *group, struct nb_groups *groups);
 
 /* Lists the members of groups, by the places of their bodies, in host memory.  NB_OK, NB_ENOMEM. */
 NB_MUST_CHECK int nb_groups_members(size_t n, const uint32_t *group, struct nb_groups *groups);
@@ -93,9 +94,16 @@ struct nb_group_properties {
 NB_MUST_CHECK int nb_groups_measure(
 	const struct nb_group_bodies *bodies, int dim, double length, double box, struct nb_group_properties *group);
 
+/* All bodies, in host memory, where those of the job are not looked at. */
+struct nb_groups_reals {
+	struct nb_reals pos;  /* n x 3 */
+	struct nb_reals mass; /* n; none: 1 each */
+	struct nb_reals vel;  /* n x 3; or none, except where bodies are bound */
+};
+
 /* What holds the members of a group together. */
 struct nb_groups_binding {
-	const double *vel;	      /* n x 3 */
+	struct nb_groups_reals bodies;
 	const struct nb_gravity *law; /* G and softening, body_eps of all n bodies */
 	double *pot;		      /* n, out: of bound members, by the others alone; else 0 */
 	double flow;		      /* of struct nb_group_bodies */
@@ -121,11 +129,12 @@ struct nb_sphere {
 			G^1/2 times the spin parameter of Bullock et al. 2001, ApJ 555, 240; NaN without velocities */
 };
 
-/* Spheres about count centres (x 3; NaN: none), of each several densities: sphere[g ndensity + d].  pos, mass and box
- * are those of the job, which are those of all bodies: a sphere wider than the box is none.  vel n x 3, or NULL.
- * group_mass: count, with which the search begins.  NB_OK, NB_ENOMEM, NB_ELIMIT. */
-NB_MUST_CHECK int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, size_t ndensity,
-	const double *density, size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere);
+/* Spheres about count centres (x 3; NaN: none), of each several densities: sphere[g ndensity + d].  n and box are
+ * those of the job: a sphere wider than the box is none.  group_mass: count, with which the search begins.  NB_OK,
+ * NB_ENOMEM, NB_ELIMIT. */
+NB_MUST_CHECK int nb_groups_spheres_cpu(const struct nb_groups_job *job, const struct nb_groups_reals *bodies,
+	size_t ndensity, const double *density, size_t count, const double *centre, const double *group_mass,
+	struct nb_sphere *sphere);
 
 NB_C_END
 #endif

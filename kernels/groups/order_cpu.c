@@ -157,7 +157,8 @@ static void add_bodies(const struct nb_groups_job *job, struct nb_reals mass, co
 	}
 }
 
-static int order(const struct nb_groups_job *job, struct nb_reals mass, uint32_t *group, struct nb_groups *groups)
+int nb_groups_order_cpu(
+	const struct nb_groups_job *job, struct nb_reals mass, uint32_t *group, struct nb_groups *groups)
 {
 	struct nb_group_sets sets = {0};
 	*groups = (struct nb_groups){0};
@@ -184,17 +185,12 @@ static int order(const struct nb_groups_job *job, struct nb_reals mass, uint32_t
 	return status;
 }
 
-int nb_groups_order_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)
-{
-	return order(job, (struct nb_reals){.f64 = job->mass}, group, groups);
-}
-
 int nb_groups_find_reals_cpu(const struct nb_groups_job *job, struct nb_reals pos, struct nb_reals mass,
 	uint32_t *group, struct nb_groups *groups)
 {
 	*groups = (struct nb_groups){0};
 	const int status = nb_groups_link_reals_cpu(job->n, pos, job->dim, job->length, job->box, group);
-	return status ? status : order(job, mass, group, groups);
+	return status ? status : nb_groups_order_cpu(job, mass, group, groups);
 }
 
 int nb_groups_find_cpu(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups)

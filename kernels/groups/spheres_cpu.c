@@ -28,7 +28,7 @@ static int compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static int add_leaf(const struct nb_sorted *sorted, const double *mass, const double *centre, double r2, size_t node,
+static int add_leaf(const struct nb_sorted *sorted, struct nb_reals mass, const double *centre, double r2, size_t node,
 	struct ball *ball)
 {
 	const uint32_t first = sorted->tree.first[node], count = sorted->tree.count[node];
@@ -40,13 +40,13 @@ static int add_leaf(const struct nb_sorted *sorted, const double *mass, const do
 		const double d2 = nb_link_distance2(&sorted->law, place, centre);
 		const uint32_t row = sorted->perm[i];
 		if (d2 <= r2)
-			ball->body[ball->n++] = (struct near){d2, mass ? mass[row] : 1, row};
+			ball->body[ball->n++] = (struct near){d2, nb_real_or_1(mass, row), row};
 	}
 	return NB_OK;
 }
 
 /* All bodies within a squared radius, by distance. */
-static int fill_ball(const struct nb_sorted *sorted, const double *mass, const double *centre, double r2, size_t node,
+static int fill_ball(const struct nb_sorted *sorted, struct nb_reals mass, const double *centre, double r2, size_t node,
 	struct ball *ball)
 {
 	const struct nb_tree *tree = &sorted->tree;
@@ -87,7 +87,7 @@ static int find_sphere(const struct ball *ball, double density, double radius, s
 }
 
 /* Of the bodies in the sphere. */
-static double find_spin(const struct nb_sorted *sorted, const double *vel, const double *centre,
+static double find_spin(const struct nb_sorted *sorted, struct nb_reals vel, const double *centre,
 	const struct ball *ball, const struct nb_sphere *sphere)
 {
 	double mass = 0, mean[3] = {0, 0, 0}, angular[3] = {0, 0, 0};
@@ -95,7 +95,7 @@ static double find_spin(const struct nb_sorted *sorted, const double *vel, const
 	for (; n < ball->n && ball->body[n].r2 <= sphere->radius * sphere->radius; n++) {
 		mass += ball->body[n].mass;
 		for (size_t k = 0; k < 3; k++)
-			mean[k] += ball->body[n].mass * vel[3 * (size_t)ball->body[n].row + k];
+			mean[k] += ball->body[n].mass * nb_real(vel, 3 * (size_t)ball->body[n].row + k);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const size_t row = ball->body[i].row;
@@ -104,7 +104,7 @@ static double find_spin(const struct nb_sorted *sorted, const double *vel, const
 		for (size_t k = 0; k < 3; k++) {
 			d[k] -= centre[k];
 			d[k] -= fabs(d[k]) > sorted->law.half ? copysign(sorted->law.box, d[k]) : 0;
-			u[k] = vel[3 * row + k] - mean[k] / mass;
+			u[k] = nb_real(vel, 3 * row + k) - mean[k] / mass;
 		}
 		for (int k = 0; k < 3; k++) {
 			const int p = (k + 1) % 3, q = (k + 2) % 3;
@@ -115,7 +115,7 @@ static double find_spin(const struct nb_sorted *sorted, const double *vel, const
 	return sqrt(j2 / (2 * mass * mass * mass * sphere->radius));
 }
 
-static int measure(const struct nb_sorted *sorted, const double *mass, const double *vel, double density,
+static int measure(const struct nb_sorted *sorted, const struct nb_groups_reals *bodies, double density,
 	const double *centre, double radius, struct nb_sphere *sphere)
 {
 	struct ball ball = {0};
@@ -125,7 +125,7 @@ static int measure(const struct nb_sorted *sorted, const double *mass, const dou
 		const int last = radius >= sorted->law.half;
 		radius = last ? sorted->law.half : radius;
 		ball.n = 0;
-		status = fill_ball(sorted, mass, centre, radius * radius, 0, &ball);
+		status = fill_ball(sorted, bodies->mass, centre, radius * radius, 0, &ball);
 		if (status)
 			break;
 		const int all = ball.n == sorted->n && sorted->law.box == 0;
@@ -140,17 +140,17 @@ static int measure(const struct nb_sorted *sorted, const double *mass, const dou
 	}
 	if (isnan(sphere->mass))
 		sphere->steepest = sphere->r_steepest = NAN;
-	else if (!status && vel)
-		sphere->spin = find_spin(sorted, vel, centre, &ball, sphere);
+	else if (!status && nb_reals_there(bodies->vel))
+		sphere->spin = find_spin(sorted, bodies->vel, centre, &ball, sphere);
 	nb_free(ball.body);
 	return status;
 }
 
-int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, size_t ndensity, const double *density,
-	size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere)
+int nb_groups_spheres_cpu(const struct nb_groups_job *job, const struct nb_groups_reals *bodies, size_t ndensity,
+	const double *density, size_t count, const double *centre, const double *group_mass, struct nb_sphere *sphere)
 {
 	struct nb_sorted sorted = {.law = nb_link_law_of(3, 0, job->box), .n = job->n};
-	int status = job->n && count ? nb_sorted_make(&sorted, (struct nb_reals){.f64 = job->pos}) : NB_OK;
+	int status = job->n && count ? nb_sorted_make(&sorted, bodies->pos) : NB_OK;
 	if (!status && job->n) {
 #pragma omp parallel for schedule(dynamic) reduction(max : status)
 		for (size_t k = 0; k < count * ndensity; k++) {
@@ -159,7 +159,7 @@ int nb_groups_spheres_cpu(const struct nb_groups_job *job, const double *vel, si
 			for (size_t c = 0; c < 3; c++)
 				at[c] = job->box > 0 ? nb_periodic_wrap(centre[3 * g + c], job->box)
 						     : centre[3 * g + c];
-			const int own = measure(&sorted, job->mass, vel, density[d], at,
+			const int own = measure(&sorted, bodies, density[d], at,
 				1.2 * cbrt(3 * group_mass[g] / (4 * PI * density[d])), &sphere[k]);
 			status = own > status ? own : status;
 		}

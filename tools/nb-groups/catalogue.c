@@ -15,7 +15,8 @@
 struct bodies {
 	int dim;
 	const struct nb_groups_law *law;
-	const double *pos, *mass, *vel, *pot; /* all but pos may be NULL */
+	struct nb_groups_reals all;
+	const double *pot; /* or NULL */
 };
 
 struct row {
@@ -26,21 +27,28 @@ struct row {
 	double ekin, epot, spin_bound;
 };
 
-static const double *optional(const struct nb_frame *frame, enum nb_field field)
+static struct nb_reals optional(const struct nb_frame *frame, enum nb_field field)
 {
-	return nb_frame_field(frame, field) ? nb_require_f64(frame, field, &nb_space_host) : NULL;
+	return nb_frame_field(frame, field) ? nb_require_reals(frame, field) : (struct nb_reals){0};
+}
+
+struct nb_groups_reals nb_groups_reals_of(const struct nb_frame *frame)
+{
+	return (struct nb_groups_reals){
+		nb_require_reals(frame, NB_POS), optional(frame, NB_MASS), optional(frame, NB_VEL)};
 }
 
 static int measure(const struct bodies *bodies, size_t n, const uint32_t *member, struct row *row)
 {
 	double *mass = nb_alloc(n, sizeof *mass), *pos = nb_alloc(n, 3 * sizeof *pos);
-	double *vel = bodies->vel ? nb_alloc(n, 3 * sizeof *vel) : NULL;
-	int status = mass && pos && (vel || !bodies->vel) ? NB_OK : NB_ENOMEM;
+	const int moves = nb_reals_there(bodies->all.vel);
+	double *vel = moves ? nb_alloc(n, 3 * sizeof *vel) : NULL;
+	int status = mass && pos && (vel || !moves) ? NB_OK : NB_ENOMEM;
 	for (size_t i = 0; !status && i < n; i++) {
-		mass[i] = bodies->mass ? bodies->mass[member[i]] : 1;
-		memcpy(pos + 3 * i, bodies->pos + 3 * (size_t)member[i], 3 * sizeof *pos);
+		mass[i] = nb_real_or_1(bodies->all.mass, member[i]);
+		nb_reals_row(bodies->all.pos, member[i], pos + 3 * i);
 		if (vel)
-			memcpy(vel + 3 * i, bodies->vel + 3 * (size_t)member[i], 3 * sizeof *vel);
+			nb_reals_row(bodies->all.vel, member[i], vel + 3 * i);
 	}
 	const struct nb_group_bodies own = {n, mass, pos, vel, bodies->law->flow};
 	if (!status)
@@ -100,8 +108,9 @@ static void fill(
 		count[g] = groups->begin[g + 1] - groups->begin[g];
 		wraps[g] = (unsigned char)row[g].group.wraps;
 	}
-	const int there = (bodies->vel ? OF_VEL : 0) | (bodies->law->ndensity ? OF_SPHERE | OF_CENTRE : 0) |
-			  (bodies->pot ? OF_CENTRE : 0) | (bodies->law->pot ? OF_BOUND : 0);
+	const int there = (nb_reals_there(bodies->all.vel) ? OF_VEL : 0) |
+			  (bodies->law->ndensity ? OF_SPHERE | OF_CENTRE : 0) | (bodies->pot ? OF_CENTRE : 0) |
+			  (bodies->law->pot ? OF_BOUND : 0);
 	for (size_t c = 0; c < sizeof real / sizeof *real; c++) {
 		if (real[c].of & ~there)
 			continue;
@@ -134,7 +143,7 @@ static void find_centre(const struct bodies *bodies, const struct nb_groups *gro
 		if (bodies->pot[groups->member[i]] < bodies->pot[deepest])
 			deepest = groups->member[i];
 	if (bodies->pot && !(bodies->law->pot && row->group.wraps))
-		memcpy(row->centre, bodies->pos + 3 * (size_t)deepest, sizeof row->centre);
+		nb_reals_row(bodies->all.pos, deepest, row->centre);
 }
 
 /* The spheres of all groups, to be released with nb_free; rows point to them. */
@@ -143,14 +152,13 @@ static struct nb_sphere *add_spheres(
 {
 	const size_t n = groups->count, each = bodies->law->ndensity;
 	const double G = nb_require_attribute(frame, "G", 1), a = bodies->law->a;
-	const struct nb_groups_job job = {
-		.n = frame->rows[NB_PARTICLE], .pos = bodies->pos, .mass = bodies->mass, .box = bodies->law->box};
+	const struct nb_groups_job job = {.n = frame->rows[NB_PARTICLE], .box = bodies->law->box};
 	double *centre = nb_require_memory(frame, nb_alloc(n, 3 * sizeof *centre));
 	struct nb_sphere *sphere = nb_require_memory(frame, nb_alloc(n * each, sizeof *sphere));
 	for (size_t g = 0; g < n; g++)
 		memcpy(centre + 3 * g, row[g].centre, sizeof row[g].centre);
 	nb_require_ok(
-		nb_groups_spheres_cpu(&job, bodies->vel, each, bodies->law->density, n, centre, groups->mass, sphere),
+		nb_groups_spheres_cpu(&job, &bodies->all, each, bodies->law->density, n, centre, groups->mass, sphere),
 		frame);
 	for (size_t g = 0; g < n; g++) {
 		row[g].sphere = sphere + g * each;
@@ -170,7 +178,7 @@ static void add_energies(
 	double epot = 0;
 	for (uint32_t i = groups->begin[g]; i < groups->begin[g + 1]; i++) {
 		const uint32_t member = groups->member[i];
-		epot += (bodies->mass ? bodies->mass[member] : 1) * bodies->pot[member] / 2;
+		epot += nb_real_or_1(bodies->all.mass, member) * bodies->pot[member] / 2;
 	}
 	const double j2 = p->angular[0] * p->angular[0] + p->angular[1] * p->angular[1] + p->angular[2] * p->angular[2];
 	row->ekin = p->wraps ? NAN : bodies->dim * p->mass * p->vdisp * p->vdisp / 2;
@@ -180,8 +188,10 @@ static void add_energies(
 
 void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, const struct nb_groups_law *law)
 {
-	const struct bodies bodies = {nb_require_dim(frame), law, nb_require_f64(frame, NB_POS, &nb_space_host),
-		optional(frame, NB_MASS), optional(frame, NB_VEL), law->pot ? law->pot : optional(frame, NB_POT)};
+	const double *pot = law->pot;
+	if (!pot && nb_frame_field(frame, NB_POT))
+		pot = nb_require_f64(frame, NB_POT, &nb_space_host);
+	const struct bodies bodies = {nb_require_dim(frame), law, nb_groups_reals_of(frame), pot};
 	const double G = nb_require_attribute(frame, "G", 1);
 	if (law->ndensity > 0 && bodies.dim == 2)
 		nb_die(NB_EXIT_FAILED,

@@ -31,9 +31,9 @@ static double find_mean(const struct nb_frame *frame, const struct nb_cosmology 
 			frame->number);
 	if (n == 0) /* there will be no group to measure by it */
 		return 1;
-	const double *m = nb_frame_field(frame, NB_MASS) ? nb_require_f64(frame, NB_MASS, &nb_space_host) : NULL;
+	const struct nb_reals m = nb_groups_reals_of(frame).mass;
 	for (size_t i = 0; i < n; i++)
-		mass += m ? m[i] : 1;
+		mass += nb_real_or_1(m, i);
 	return mass / (box * box * box);
 }
 

@@ -69,14 +69,19 @@ static void begin(struct nb_run *run, void *self)
 		nb_groups_open_match(run, &opt->other, opt->match);
 }
 
+static void release_group(struct groups *opt)
+{
+	if (opt->group)
+		opt->space->release(opt->space, opt->group);
+	opt->group = NULL;
+}
+
 /* What the work on a frame needs, also where an error ends it. */
 static void release(struct groups *opt)
 {
 	nb_free_all(opt->links, opt->pot);
-	if (opt->group)
-		opt->space->release(opt->space, opt->group);
+	release_group(opt);
 	nb_groups_free(&opt->found);
-	opt->group = NULL;
 	opt->links = NULL;
 	opt->pot = NULL;
 }
@@ -176,13 +181,9 @@ static void bind(const struct nb_run *run, struct groups *opt, struct nb_frame *
 	struct nb_gravity law = {.G = nb_require_attribute(frame, "G", 1) / space->a, .precision = NB_F64};
 	(void)nb_require_field(frame, NB_VEL);
 	nb_require_softening(frame, &nb_space_host, &law);
-	job->pos = nb_require_f64(frame, NB_POS, &nb_space_host);
-	if (nb_frame_field(frame, NB_MASS))
-		job->mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
 	job->id = nb_require_ids(frame, &nb_space_host);
 	opt->pot = nb_require_memory(frame, nb_alloc(n, sizeof *opt->pot));
-	const struct nb_groups_binding binding = {
-		nb_require_f64(frame, NB_VEL, &nb_space_host), &law, opt->pot, space->flow};
+	const struct nb_groups_binding binding = {nb_groups_reals_of(frame), &law, opt->pot, space->flow};
 	nb_require_ok(nb_groups_members(n, opt->group, &opt->found), frame);
 	nb_require_done(
 		run, nb_groups_bind_cpu(job, &binding, opt->group, &opt->found), "bound bodies of groups of", frame);
@@ -212,6 +213,7 @@ static void make_groups(struct nb_run *run, void *self, struct nb_frame *frame)
 		nb_require_ok(nb_groups_members(job.n, opt->group, &opt->found), frame);
 		if (opt->match)
 			opt->links = nb_groups_find_match(&opt->other, frame, &opt->found, opt->group);
+		release_group(opt); /* the lists of members say the same */
 		nb_groups_make_catalogue(frame, &opt->found, &law);
 		if (opt->links)
 			nb_groups_add_match(frame, opt->links);

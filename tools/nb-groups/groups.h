@@ -23,6 +23,8 @@ void nb_groups_add_expansion(const struct nb_frame *frame, int option, struct nb
 void nb_groups_add_density(struct nb_groups_law *law, const char *name, double density);
 void nb_groups_add_cosmology(const struct nb_frame *frame, struct nb_groups_law *law);
 
+/* All bodies, in the precision that they are there in. */
+struct nb_groups_reals nb_groups_reals_of(const struct nb_frame *frame);
 /* The bodies of the frame become the groups, with what each group amounts to; all other tables go. */
 void nb_groups_make_catalogue(struct nb_frame *frame, const struct nb_groups *groups, const struct nb_groups_law *law);
 
