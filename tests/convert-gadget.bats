@@ -346,6 +346,8 @@ $(tail -n 1 10.csv | cut -d , -f 1-16)" ]
 		"nb-calc '@time = 0; @redshift = 0; @box = 0' a.nb | nb-convert -qo a.tipsy && nb-convert --from tipsy --omega0 1 a.tipsy"
 	fails_with 1 "a.tipsy: body 1 is not in a box of edge 1 around 0" \
 		"nb-calc '@box = 0; @redshift = 3' 'pos = id * 2' a.nb | nb-convert -qo a.tipsy && nb-convert --from tipsy --omega0 1 a.tipsy"
+	nb-calc '@H0 = 0' a.nb | nb-select --where 'x < 0' | nb-convert -q --to tipsy >none.tipsy
+	equals "$(from tipsy --omega0 1 none.tipsy | nb-stats --attributes | grep '^box')" box=1
 	fails_with 1 'H0=0, or else the masses, and G=' "nb-calc '@H0 = 0' 'mass = 0' a.nb | nb-convert -q --to tipsy"
 	fails_with 1 'do not agree on the scale factor' "nb-calc '@redshift = 4' a.nb | nb-convert -q --to tipsy"
 }

@@ -155,8 +155,8 @@ int nb_comoving_write_tipsy(struct nb_export *out, const struct nb_frame *frame,
 	const double box = number(frame, "box", 0), G = number(frame, "G", 1), eps = 1 / (softening_over_tipsy * box),
 		     density = sum_of_masses(snapshot) / (box * box * box), softening = number(frame, "softening", 0);
 	double H0 = number(frame, "H0", 0);
-	if (H0 == 0)
-		H0 = tipsy_H0 * sqrt(G * density / number(frame, "omega0", 0));
+	if (H0 == 0) /* of no bodies any will do */
+		H0 = tipsy_H0 * (frame->rows[NB_PARTICLE] ? sqrt(G * density / number(frame, "omega0", 0)) : 1);
 	if (!(H0 > 0 && G > 0))
 		return nb_export_fail(
 			out, "H0=%g, or else the masses, and G=%g give a cosmological frame no units", H0, G);
