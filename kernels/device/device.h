@@ -16,9 +16,9 @@ int nb_cuda_show(int count);
  * says what the runtime said. */
 NB_MUST_CHECK int nb_cuda_count(int *count, char *why, size_t size);
 
-/* Makes device number `device` current and *space its memory, which stays the same for all later calls.  NB_ENODEV where
- * there is none of that number, or no driver: then *space is as before, and why (size bytes) says what the runtime
- * said. */
+/* Makes device number `device` current and *space its memory, which stays the same for all later calls.  NB_ENODEV
+ * where there is none of that number, or no driver: then *space is as before, and why (size bytes) says what the
+ * runtime said. */
 NB_MUST_CHECK int nb_cuda_open(int device, const struct nb_space **space, char *why, size_t size);
 
 /* Its rates in f32 and f64 against those of an H200, by its multiprocessors and their clock, without a context.
