@@ -47,9 +47,10 @@ OPT     = $(if $(filter tests/unit/%,$<),$(if $(filter %_ref.c,$<),-O3,-O1),-O3)
 CPPFLAGS += -I. -I$(MADE) $(LIBC)
 LIBC     = -D_GNU_SOURCE
 CFLAGS  += -std=c17 $(WARN) $(OPT) -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math
-# libgomp is linked statically: see spin_briefly in common/cpu.c, and common/openmp.c, which -u takes out of the library.
+# libgomp is linked statically: see spin_briefly in common/cpu.c, and common/openmp.c.  -u takes both out of the library,
+# for tests that use nothing of them, too.
 # Processes compare build ids to know whether they are the same program: see tools/fold/meet.h
-LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal
+LDFLAGS += -Wl,--wrap=gomp_fatal,--wrap=gomp_error,--wrap=pthread_attr_setstacksize,-u,__wrap_gomp_fatal,-u,nb_cpu_threads
 LDLIBS  += -Wl,--build-id -l:libdeflate.a $(PICTURE_LIBS) -l:libgomp.a -lm -ldl -lpthread
 # For pictures, static too: encoders, and letters with their font.  Without one, or with JPEG=0, WEBP=0 or FREETYPE=0,
 # nb-render-ppm says that it is not built in.
