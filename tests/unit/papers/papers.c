@@ -118,6 +118,8 @@ static void reference(const struct system *s, int near, struct result *out)
 		box[i] = box_of(s, i);
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t j = 0; j < s->n; j++) {
+			if (i == j || !adjacent(s, box[i], box[j]))
+				continue;
 			double d[3], v[3], r2 = s->eps * s->eps, dv = 0;
 			for (int c = 0; c < 3; c++) {
 				d[c] = s->pos[3 * j + c] - s->pos[3 * i + c];
@@ -125,7 +127,7 @@ static void reference(const struct system *s, int near, struct result *out)
 				r2 += d[c] * d[c];
 				dv += d[c] * v[c];
 			}
-			if (i == j || r2 == 0 || !adjacent(s, box[i], box[j]))
+			if (r2 == 0)
 				continue;
 			const double w = s->G * s->mass[j] / (r2 * sqrt(r2));
 			for (int c = 0; c < 3; c++) {

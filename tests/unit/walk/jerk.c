@@ -32,7 +32,7 @@ static void speed(const double *x, enum model kind, double *v)
 }
 
 /* Sorted bodies and their velocities, with the truth for some of them. */
-enum { SAMPLE = UNIT_SANITIZED ? 200 : 700 };
+enum { SAMPLE = UNIT_SANITIZED ? 200 : 350 };
 struct moving {
 	struct bodies b;
 	double *vel, *acc, *pot, *jerk;

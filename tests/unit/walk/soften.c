@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SAMPLE = UNIT_SANITIZED ? 150 : 600 };
+enum { SAMPLE = UNIT_SANITIZED ? 150 : 300 };
 
 /* How the softenings are: two kinds of bodies, as stars and dark matter; over three decades; one giant; as one. */
 enum mix { TWO_KINDS, DECADES, GIANT, SAME, MIXES };
