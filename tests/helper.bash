@@ -51,8 +51,10 @@ fi
 export NB_BIN NB_TOP
 export PATH="$NB_BIN:$PATH"
 export LC_ALL=C
-mapfile -t NB_TOOLS < <(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }')
-export NB_TOOLS
+# Bats loads this once more for each test, which finds what the load for the file has asked.
+[ "${NB_TOOLS_OF:-}" = "$NB_BIN" ] || NB_TOOLS_THERE=$(nb --help | awk '$1 ~ /^nb-[a-z-]+$/ && NF > 1 { print $1 }')
+export NB_TOOLS_OF=$NB_BIN NB_TOOLS_THERE
+mapfile -t NB_TOOLS <<<"$NB_TOOLS_THERE"
 
 last_state() { nb-select --frames -1: "$1" | mutate show pos vel; }
 
@@ -68,19 +70,20 @@ pipeline() {
 
 fails_with() {
 	local want=$1 text=$2 command=$3
-	local out=$BATS_TEST_TMPDIR/fails.out err=$BATS_TEST_TMPDIR/fails.err code=0
+	local out=$BATS_TEST_TMPDIR/fails.out err=$BATS_TEST_TMPDIR/fails.err code=0 lines
 	bash -o pipefail -c "$command" >"$out" 2>"$err" || code=$?
 	if [ "$code" -ne "$want" ]; then
 		echo "exit status $code, want $want: $command"
 		cat "$err"
 		return 1
 	fi
-	if ! grep -qF -- "$text" "$err"; then
+	mapfile lines <"$err"
+	if [[ ${lines[*]} != *"$text"* ]]; then
 		echo "stderr lacks '$text': $command"
 		cat "$err"
 		return 1
 	fi
-	if [ "$(wc -l <"$err")" -ne 1 ]; then
+	if [[ ${#lines[@]} -ne 1 || ${lines[0]} != *$'\n' ]]; then
 		echo "stderr has not one line: $command"
 		cat "$err"
 		return 1

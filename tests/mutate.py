@@ -13,7 +13,6 @@
 
 Reads standard input, writes standard output.  Standard library only: a second, independent reading of nb-stream(5).
 """
-import os
 import struct
 import sys
 import zlib
@@ -117,7 +116,7 @@ def main(argv):
         frame.contents[c] = bytearray(frame.rows(table) * components * int(argv[2][2:]))
     elif command == "attribute":
         lines = [l for l in frame.attributes.split(b"\n") if l and not l.startswith(argv[1].encode() + b"=")]
-        lines.append(os.fsencode("%s=%s" % (argv[1], argv[2])))
+        lines.append(("%s=%s" % (argv[1], argv[2])).encode(errors="surrogateescape"))
         frame.attributes = b"\n".join(lines) + b"\n"
     else:
         sys.exit("unknown command " + command)
