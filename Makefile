@@ -138,7 +138,7 @@ KERNEL_CU   = $(if $(filter 1,$(CUDA)),$(wildcard kernels/*/*_cuda.cu))
 LIB_C       = $(filter-out $(KERNEL_SIMD) $(HDF5_C) $(CAIRO_C) %_mpi.c $(SYSTEM_NOT),$(wildcard common/*.c formats/*/*.c \
               formats/exchange/*/*.c kernels/*/*.c tools/filter/*.c tools/fold/*.c)) $(TOOL_C)
 # what compiles longest comes first
-LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(SIMD_BUILD)/%-$(i).o)) \
+LIB_O       = $(foreach i,$(ISAS),$(KERNEL_SIMD:%.c=$(if $(filter $(i),$(ISAS_PLAIN)),build/simd,$(SIMD_BUILD))/%-$(i).o)) \
               $(KERNEL_CU:%.cu=$(BUILD)/%.o) $(LIB_C:%.c=$(BUILD)/%.o)
 LIB         = $(BUILD)/libnb.a
 # What is installed for programs of others: all that nb.h needs in one object, which shows no other name.
@@ -469,4 +469,4 @@ help:
 	bench-papers bench-python bench-scaling lint man install uninstall dist distcheck deb check-deb wheel recipes fuzz-corpus \
 	clean help
 
--include $(shell find $(BUILD) $(SIMD_BUILD) $(PROGRAMS) -name '*.d' 2>/dev/null)
+-include $(shell find $(sort $(BUILD) $(SIMD_BUILD) $(PROGRAMS) $(if $(ISAS_PLAIN),build/simd)) -name '*.d' 2>/dev/null)

@@ -10,8 +10,11 @@ SIMD_OPT = -g1 -fno-sanitize=null,alignment,object-size,pointer-overflow --param
 # Where programs choose AVX-512, addresses are checked in its variant of the kernels, and in the plain one what is undefined.
 CHOOSES_AVX512 := $(shell grep -m1 -o avx512vl /proc/cpuinfo)
 SIMD_OPT_plain = $(if $(CHOOSES_AVX512),-fno-sanitize=address)
-SIMD_OPT_avx2 = $(if $(CHOOSES_AVX512),-fno-sanitize=all)
-SIMD_OPT_avx512 = $(if $(CHOOSES_AVX512),-fno-sanitize=undefined -fno-sanitize=float-cast-overflow,-fno-sanitize=all)
+SIMD_OPT_avx512 = -fno-sanitize=undefined -fno-sanitize=float-cast-overflow
+# What is left is as in the plain build.
+ISAS_PLAIN = $(if $(CHOOSES_AVX512),avx2,avx512)
+$(foreach i,$(ISAS_PLAIN),build/simd/%-$(i).o): %.c
+	$(Q)$(MAKE) --no-print-directory SAN=0 CUDA=0 $@
 endif
 # Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
 ifeq ($(COV),1)
