@@ -110,11 +110,18 @@ void nb_trace_store(const struct nb_trace *t, double *pos, double *vel)
 
 /* ---- encounters --------------------------------------------------------------------------------- */
 
+/* Sixth power of the distance of an encounter with planet i. */
+static double reach6(const struct nb_trace *t, size_t i)
+{
+	const double r2 = product(&t->x[3 * i], &t->x[3 * i]), share = t->gm[i] / (3 * t->gm[0]);
+	return HILL_6 * r2 * r2 * r2 * share * share;
+}
+
 /* Whether two planets come within their distance on straight lines, from h/2 before to h/2 after this moment. */
-static int is_near(const struct nb_trace *t, size_t i, size_t j, double h)
+static int is_near(const struct nb_trace *t, size_t i, size_t j, double h, const double *reach)
 {
 	const double *x = t->x, *v = t->v;
-	double d[3], u[3], most = 0;
+	double d[3], u[3];
 	if (t->gm[i] == 0 && t->gm[j] == 0)
 		return 0;
 	for (size_t k = 0; k < 3; k++) {
@@ -124,12 +131,7 @@ static int is_near(const struct nb_trace *t, size_t i, size_t j, double h)
 	const double d2 = product(d, d), u2 = product(u, u), along = product(d, u), half = fabs(h) / 2;
 	const double when = u2 > 0 && fabs(along) < u2 * half ? fabs(along) / u2 : half;
 	const double least = fmax(d2 - when * (2 * fabs(along) - when * u2), 0);
-	for (int k = 0; k < 2; k++) {
-		const size_t body = k ? j : i;
-		const double r2 = product(&x[3 * body], &x[3 * body]), share = t->gm[body] / (3 * t->gm[0]);
-		most = fmax(most, HILL_6 * r2 * r2 * r2 * share * share);
-	}
-	return least * least * least < most;
+	return least * least * least < (reach[i] > reach[j] ? reach[i] : reach[j]);
 }
 
 /* Square of the time scale of the orbit about the star, as of ias15.h. */
@@ -149,12 +151,14 @@ static double orbit_scale2(const struct nb_trace *t, size_t i)
 /* Adds who is to be followed together about this moment; returns whether there is anything new. */
 static int look(const struct nb_trace *t, double h, struct meeting *m)
 {
+	double reach[NB_SMALL_MOST];
 	int new = 0;
 	for (size_t i = 1; i < t->n; i++) {
+		reach[i] = reach6(t, i);
 		if (!m->star && !(h * h <= ORBIT * ORBIT * orbit_scale2(t, i)))
 			m->star = new = 1;
 		for (size_t j = 1; j < i; j++)
-			if (!(m->near[i] >> j & 1) && is_near(t, i, j, h)) {
+			if (!(m->near[i] >> j & 1) && is_near(t, i, j, h, reach)) {
 				m->near[i] |= (uint32_t)1 << j;
 				m->near[j] |= (uint32_t)1 << i;
 				new = 1;
