@@ -37,17 +37,23 @@ static inline nb_vd larger(nb_vd a, nb_vd b)
 	return nb_choose_vd(a > b, a, b);
 }
 
-/* nb_periodic_wrap of what is beside the box at most. */
-static inline nb_vd wrap(nb_vd x, double box)
+/* nb_periodic_wrap: the same operations, but those that have the same results for what is beside the box. */
+static inline nb_vd wrap(nb_vd x, double box, int far)
 {
-	const nb_vd none = {0};
-	x += nb_choose_vd(x < 0, none + box, nb_choose_vd(x >= box, none - box, none));
-	return nb_where_vd((x >= 0) & (x < box), x);
+	const nb_vd none = {0}, q = far ? x / box : none, size = larger(q, -q);
+	const nb_vdi in = (x >= 0) & (x < box);
+	nb_vd whole = (size + 0x1p52) - 0x1p52; /* the nearest whole number, if size may have a fraction */
+	whole = nb_choose_vd(q < 0, -whole, whole);
+	whole -= nb_choose_vd(whole > q, none + 1, none);
+	const nb_vd shift = far ? -(box * nb_choose_vd(size < 0x1p52, whole, q))
+				: nb_choose_vd(x < 0, none + box, none - box);
+	const nb_vd inside = x + shift;
+	return nb_choose_vd(in, x, nb_where_vd((inside >= 0) & (inside < box), inside));
 }
 
 /* Bodies first .. first + count - 1 of the tree; compiled for each kind. */
 static inline __attribute__((always_inline)) void find_vectors(
-	const struct nb_near_job *job, int single, int beside, size_t first, uint32_t count, struct nb_near_places *to)
+	const struct nb_near_job *job, int single, int wraps, size_t first, uint32_t count, struct nb_near_places *to)
 {
 	for (size_t k = 0; k < (size_t)job->bodies.dim; k++)
 		for (uint32_t i = 0; i < count; i += NB_WD) {
@@ -60,24 +66,28 @@ static inline __attribute__((always_inline)) void find_vectors(
 			} else {
 				x = load(job->bodies.pos + c);
 			}
-			x = (beside ? wrap(x, job->bodies.box) : x) * job->less[0] * job->less[1];
+			if (wraps)
+				x = wrap(x, job->bodies.box, wraps == NB_NEAR_FAR);
+			x = x * job->less[0] * job->less[1];
 			memcpy(to->at[k] + i, &x, sizeof x);
 		}
 }
 
 static inline void find_places(const struct nb_near_job *job, size_t first, uint32_t count, struct nb_near_places *to)
 {
-	const int single = job->bodies.single.pos != NULL;
-	if (first + count + NB_WD > job->bodies.n || job->wrap == NB_NEAR_FAR) /* a vector might end behind the last */
+	const int kind = 2 * (int)job->wrap + (job->bodies.single.pos != NULL);
+	if (first + count + NB_WD > job->bodies.n) { /* a vector might end behind the last */
 		nb_near_find_places(job, first, count, to);
-	else if (single && job->wrap)
-		find_vectors(job, 1, 1, first, count, to);
-	else if (single)
-		find_vectors(job, 1, 0, first, count, to);
-	else if (job->wrap)
-		find_vectors(job, 0, 1, first, count, to);
-	else
-		find_vectors(job, 0, 0, first, count, to);
+		return;
+	}
+	switch (kind) {
+	case 2 * NB_NEAR_INSIDE: find_vectors(job, 0, NB_NEAR_INSIDE, first, count, to); break;
+	case 2 * NB_NEAR_INSIDE + 1: find_vectors(job, 1, NB_NEAR_INSIDE, first, count, to); break;
+	case 2 * NB_NEAR_BESIDE: find_vectors(job, 0, NB_NEAR_BESIDE, first, count, to); break;
+	case 2 * NB_NEAR_BESIDE + 1: find_vectors(job, 1, NB_NEAR_BESIDE, first, count, to); break;
+	case 2 * NB_NEAR_FAR: find_vectors(job, 0, NB_NEAR_FAR, first, count, to); break;
+	default: find_vectors(job, 1, NB_NEAR_FAR, first, count, to); break;
+	}
 }
 
 /* Squared distances of bodies j, j + 1, ... of these from one, along axes k to end - 1. */
