@@ -23,7 +23,7 @@ goes_on() {
 	local from=$1
 	shift
 	"$@" nb-force "$from" >whole.nb
-	for part in 7 20 60; do
+	for part in 7 45; do
 		head -c $(($(stat -c %s whole.nb) * part / 63)) whole.nb >cut.nb
 		"$@" --resume cut.nb nb-force >rest.nb 2>said
 		[ "$(nb-select --frames -1 rest.nb --no-history | cksum)" = "$(nb-select --frames -1 whole.nb --no-history | cksum)" ]
@@ -35,7 +35,7 @@ goes_on() {
 		read -ra words <<<"$how"
 		sign=
 		[[ $how != *-0.3* ]] || sign=-
-		for file in one many unequal; do
+		for file in one unequal; do
 			goes_on $file.nb "${S[@]}" "${words[@]}" --until ${sign}12 --every-time 0.9
 		done
 		goes_on many.nb "${S[@]}" "${words[@]}" --until ${sign}12 --every-time 0.9 --stop-when 'dmin < 0.09' --stop-every 3
