@@ -62,6 +62,7 @@ static int find_cube(const struct nb_near_job *job, double corner[6], struct nb_
 static int bring_in(struct nb_near_job *job, const struct nb_near_job *as, struct nb_cube *cube)
 {
 	double corner[6];
+	size_t bad;
 	job->wrap = NB_NEAR_INSIDE;
 	job->less[0] = job->less[1] = 1;
 	int status = find_cube(job, corner, cube);
@@ -76,7 +77,11 @@ static int bring_in(struct nb_near_job *job, const struct nb_near_job *as, struc
 			job->wrap = NB_NEAR_FAR;
 		else if (job->wrap == NB_NEAR_INSIDE && (corner[k] < 0 || corner[k + 3] >= box))
 			job->wrap = NB_NEAR_BESIDE;
-	return find_cube(job, corner, cube);
+	if (job->wrap)
+		return find_cube(job, corner, cube);
+	for (int k = 0; k < 6; k++)
+		corner[k] = nb_near_bring(job, corner[k]);
+	return nb_morton_cube_cpu(2, corner, job->bodies.dim, cube, &bad);
 }
 
 /* ---- order -------------------------------------------------------------------------------------- */
