@@ -600,6 +600,14 @@ spread_over() { # spread_over LIST ARGUMENTS-OF-nb-step ARGUMENTS-OF-nb-force
 	grep -qx 'nb-step: the bodies stay with the first device: too few of them' told
 }
 
+@test "several devices: none has much more than its part of the bodies, of a frame in f32, too" {
+	[ "$(nvidia-smi --list-gpus | wc -l)" -ge 2 ] || skip 'one device'
+	nb-gen uniform -n 16777216 --precision f32 --no-history >m.nb
+	spread_over cuda:0,1 '-k 2 --every 0' '-t 0.6 -e 0.001' >/dev/null
+	sed -n 's/.*member [01], .* in walks, .*, \([0-9.]*\) GB of memory at most/\1/p' told | paste -s | awk '
+		NF != 2 || $1 > 1.25 * $2 { print; bad = 1 } END { exit bad || NR != 1 }'
+}
+
 @test "ranks of MPI with a device each give the bytes of one device" {
 	local bin=$NB_BIN/../../mpi-cuda/bin mpirun=${NB_MPIRUN:-mpirun.openmpi}
 	[ -x "$bin/nb-step" ] || skip 'no program with MPI and CUDA (make MPI=1)'

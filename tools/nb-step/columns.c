@@ -30,9 +30,8 @@ _Noreturn void nb_step_fail_backend(struct step *s)
 	nb_out_of_memory(s->frame);
 }
 
-static void widen(struct step *s, enum nb_field field)
+static void widen(struct step *s, enum nb_field field, const struct nb_space *space)
 {
-	const struct nb_space *space = s->backend->space;
 	struct nb_column *column = nb_require_field(s->frame, field);
 	if (strcmp(column->dtype, "<f8") == 0)
 		return;
@@ -47,18 +46,18 @@ static void widen(struct step *s, enum nb_field field)
 	nb_column_adopt(column, space, wide);
 }
 
-void nb_step_widen(struct step *s)
+void nb_step_widen(struct step *s, const struct nb_space *space)
 {
-	widen(s, NB_POS);
-	widen(s, NB_VEL);
+	widen(s, NB_POS, space);
+	widen(s, NB_VEL, space);
 	if (s->opt.collide == COLLIDE_MERGE) {
-		widen(s, NB_MASS);
-		widen(s, NB_RADIUS);
+		widen(s, NB_MASS, space);
+		widen(s, NB_RADIUS, space);
 		if (!nb_frame_field(s->frame, NB_SPIN)) {
 			double *spin = nb_new_f64(s->frame, NB_SPIN, "<f8", &nb_space_host);
 			memset(spin, 0, 3 * s->frame->rows[NB_PARTICLE] * sizeof *spin);
 		}
-		widen(s, NB_SPIN);
+		widen(s, NB_SPIN, space);
 	}
 }
 

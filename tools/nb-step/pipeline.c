@@ -309,7 +309,7 @@ void nb_step_compute_force(struct step *s)
 	nb_frame_drop_order(s->frame); /* valid for one force only, and large: before velocities are there twice */
 	return_velocities(s, sent);
 	nb_step_forget_sent(&s->force.sent);
-	nb_step_widen(s);
+	nb_step_widen(s, s->backend->space);
 	nb_frame_drop_attribute(s->frame, "history");
 	nb_frame_drop_attribute(s->frame, NB_PLAN_TO_COME);
 	if (s->spread.domain && !nb_step_spread_force(s))

@@ -45,6 +45,12 @@ const char *nb_step_spread(
 	return why_not_steps(self, frame);
 }
 
+int nb_step_may_spread(const struct step *s)
+{
+	return nb_spread_owners() > 1 && !s->spread.refused && nb_spread_pays(s->frame->rows[NB_PARTICLE]) &&
+	       !why_not_steps(s, s->frame);
+}
+
 /* NULL, or why the pipeline does, which must be folded. */
 static const char *why_not_force(const struct step *s, struct nb_domain_law *law)
 {

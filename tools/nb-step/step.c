@@ -166,7 +166,8 @@ static void integrate(struct step *s)
 	nb_laps_begin(nb_verbosity() > 0 ? &s->laps : NULL);
 	nb_step_warn_behind(s);
 	nb_step_keep_history(s);
-	nb_step_widen(s);
+	/* not on the first device where each gets a part */
+	nb_step_widen(s, nb_step_may_spread(s) ? &nb_space_host : s->backend->space);
 	nb_step_blocks_begin(s);
 	nb_interrupt_hold(NB_HOLD_NOTHING); /* as long as there is nothing to lose */
 	nb_interrupt_end();
@@ -225,7 +226,7 @@ static void step_once(struct step *s)
 			" (put 'nb-force%s' before, or give the force pipeline as operand)",
 			missing, s->frame->number, strcmp(missing, "jerk") == 0 ? " --jerk" : "");
 	if (s->opt.steps || s->clock.pending != 0) {
-		nb_step_widen(s);
+		nb_step_widen(s, s->backend->space);
 		nb_step_require_finite(s, "frame");
 		nb_step_finish_kick(s);
 		nb_step_energy_begin(s);

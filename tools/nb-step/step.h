@@ -239,6 +239,8 @@ struct spread {
 	struct nb_domain_tally most;
 };
 
+/* As far as the steps tell, and not the force pipeline, the bodies of the frame will be spread. */
+int nb_step_may_spread(const struct step *s);
 /* Before a force of the frame: where that is possible each rank gets a part of the bodies, and the frame has none. */
 void nb_step_spread_begin(struct step *s);
 /* The hook spread (tools/filter/filter.h). */
@@ -327,7 +329,7 @@ double *nb_step_keep(const struct step *s, const char *name, uint32_t ncomp);
 /* All fields that follow from positions, whether or not their writer flagged them so. */
 void nb_step_drop_stale(struct step *s);
 /* Steps are small against positions: what they change is kept in f64 whatever the width of the input. */
-void nb_step_widen(struct step *s);
+void nb_step_widen(struct step *s, const struct nb_space *space);
 /* Sum of a hash of each id: independent of the order; other ids almost never give the same sum.  0 without ids. */
 uint64_t nb_step_fingerprint(const struct step *s);
 /* Contents of a field as f64 where the backend computes, to read, or to change. */
