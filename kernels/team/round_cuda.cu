@@ -1,5 +1,6 @@
 /* round_cuda.cu - a round: members at work, each in its thread (team.cuh). */
 #include <algorithm>
+#include <thread>
 
 #include <pthread.h>
 #include <string.h>
@@ -120,7 +121,9 @@ static int take_turn(struct turn *t)
 	worker.primary_device = nb_team.member[0].device;
 	memcpy(worker.work, m->work, sizeof worker.work);
 	memcpy(worker.done, m->done, sizeof worker.done);
-	worker.urgent = m->urgent, worker.note = m->note, worker.stopped = (const int *)nb_team.stopped;
+	worker.urgent = m->urgent, worker.note = m->note,
+	worker.sums = (unsigned long long *)((char *)m->note + NB_TEAM_NOTE),
+	worker.stopped = (const int *)nb_team.stopped;
 	worker.made = m->made, worker.push = m->push, worker.back = m->back;
 	worker.pass = m->pass, worker.watch = m->watch;
 	worker.pushed = m->pushed, worker.arrived = m->arrived;
@@ -160,16 +163,36 @@ static struct {
 	pthread_cond_t given, done;
 	bool there[NB_TEAM_MOST];
 	std::atomic<struct turn *> turn[NB_TEAM_MOST]; /* null: nothing to do */
+	std::atomic<double> awake{0};		       /* until when they look for a turn without sleeping */
 } workers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {}, {}};
+
+void nb_team_rouse(void)
+{
+	static const double soon = 1e-3; /* s */
+	static const unsigned processors = std::thread::hardware_concurrency();
+	const double now = nb_team_now();
+	if (now < workers.awake || (unsigned)nb_team.n >= processors) /* each needs one for itself */
+		return;
+	pthread_mutex_lock(&workers.lock);
+	workers.awake = now + soon;
+	pthread_cond_broadcast(&workers.given);
+	pthread_mutex_unlock(&workers.lock);
+}
 
 static void *worker_thread(void *member)
 {
 	std::atomic<struct turn *> *const turn = &workers.turn[(intptr_t)member];
 	pthread_mutex_lock(&workers.lock);
 	for (;;) {
-		while (!turn->load())
+		while (!turn->load() && nb_team_now() >= workers.awake)
 			pthread_cond_wait(&workers.given, &workers.lock);
 		pthread_mutex_unlock(&workers.lock);
+		while (!turn->load() && nb_team_now() < workers.awake)
+			;
+		if (!turn->load()) {
+			pthread_mutex_lock(&workers.lock);
+			continue;
+		}
 		nb_cuda_error_status = NB_OK; /* no longer that of a round before */
 		take(turn->load());
 		pthread_mutex_lock(&workers.lock);

@@ -115,20 +115,6 @@ static int pass_on(const struct nb_team_sent *s, bool marked)
 	return NB_OK;
 }
 
-/* Sums of what arrives. */
-static int watch_over(struct nb_team_sent *s)
-{
-	int status = NB_OK;
-	for (int k = 1; k < nb_team.n && !status; k++) {
-		struct nb_team_member *m = &nb_team.member[k];
-		NB_CUDA_TRY(cudaStreamWaitEvent(m->watch, m->arrived, 0));
-		NB_CUDA_TRY(cudaSetDevice(m->device));
-		status = queue_sum(m->watch, s->here[k], s->bytes, sum_after(s->here[k], s->bytes));
-	}
-	NB_CUDA_TRY(cudaSetDevice(nb_team.member[0].device));
-	return status;
-}
-
 /* Under nb_team_ahead.lock. */
 static int send(const void *array, size_t bytes, bool early, bool marked)
 {
@@ -142,27 +128,38 @@ static int send(const void *array, size_t bytes, bool early, bool marked)
 		return NB_OK;
 	}
 	nb_team_ahead.n++;
-	NB_TRY(pass_on(s, marked));
-	return early ? watch_over(s) : NB_OK;
+	return pass_on(s, marked);
 }
 
-int nb_team_send(const void *array, size_t bytes, bool marked)
+/* *found: it is among what is sent, and is asked for now.  Under nb_team_ahead.lock. */
+static int ask(const void *array, size_t bytes, bool *found)
 {
-	if (nb_team.n < 2 || !array || bytes == 0)
-		return NB_OK;
-	const std::lock_guard<std::mutex> lock(nb_team_ahead.lock);
+	*found = false;
 	for (int k = 0; k < nb_team_ahead.n; k++) {
 		struct nb_team_sent *s = &nb_team_ahead.row[k];
 		if (s->there != array || s->bytes != bytes)
 			continue;
 		if (s->early && !s->asked)
 			NB_TRY(queue_sum(0, array, bytes, s->sum));
-		s->asked = true;
-		return NB_OK;
+		s->asked = *found = true;
+		break;
 	}
-	const int status = send(array, bytes, false, marked);
-	if (status)
-		drop_ahead(true);
+	return NB_OK;
+}
+
+int nb_team_send(const void *array, size_t bytes, size_t least, bool marked)
+{
+	bool found;
+	if (nb_team.n < 2 || !array || bytes == 0)
+		return NB_OK;
+	nb_team_rouse();
+	const std::lock_guard<std::mutex> lock(nb_team_ahead.lock);
+	int status = ask(array, bytes, &found);
+	if (!status && !found && bytes >= least) {
+		status = send(array, bytes, false, marked);
+		if (status)
+			drop_ahead(true);
+	}
 	return status;
 }
 
@@ -179,14 +176,15 @@ void nb_team_unsend(void)
 	drop_ahead(true);
 }
 
-nb_team_early::nb_team_early(bool wanted, const void *one, size_t bytes, const void *other, size_t other_bytes)
+void nb_team_early::begin()
 {
-	if (!wanted || !nb_team_direct())
+	if (!wanted || sent || !nb_team_direct())
 		return;
 	sent = true;
+	nb_team_rouse();
 	const std::lock_guard<std::mutex> lock(nb_team_ahead.lock);
 	drop_ahead(false);
-	if (send(one, bytes, true, false) || send(other, other_bytes, true, false))
+	if (send(array[0].there, array[0].bytes, true, false) || send(array[1].there, array[1].bytes, true, false))
 		drop_ahead(false); /* what fails here fails in the round, too */
 }
 
@@ -236,22 +234,43 @@ int nb_team_copies::put(void *here, const void *there, size_t bytes)
 	return NB_OK;
 }
 
-/* Waits for what was sent early; *same: it is what the primary has now. */
-static int compare(const struct nb_team_worker &worker, const struct nb_team_sent &s, bool *same)
+/* Queues the sum of what was sent early, when it is there, and that which the primary has found since. */
+static int watch_over(const struct nb_team_worker &worker, const struct nb_team_sent &s, unsigned long long *sums)
 {
-	unsigned long long at_primary, here;
-	NB_CUDA_TRY(cudaMemcpyAsync(&at_primary, s.sum, sizeof at_primary, cudaMemcpyDeviceToHost, worker.push));
-	NB_CUDA_TRY(cudaMemcpyAsync(
-		&here, sum_after(s.here[worker.member], s.bytes), sizeof here, cudaMemcpyDeviceToHost, worker.watch));
-	NB_CUDA_TRY(cudaStreamSynchronize(worker.push));
-	NB_CUDA_TRY(cudaStreamSynchronize(worker.watch));
-	*same = at_primary == here;
+	void *const here = s.here[worker.member];
+	unsigned long long *const sum = sum_after(here, s.bytes);
+	NB_CUDA_TRY(cudaStreamWaitEvent(worker.watch, worker.arrived, 0));
+	NB_CUDA_TRY(cudaStreamWaitEvent(worker.watch, nb_team.ready, 0));
+	NB_TRY(queue_sum(worker.watch, here, s.bytes, sum));
+	NB_CUDA_TRY(cudaMemcpyAsync(&sums[0], s.sum, sizeof *sums, cudaMemcpyDefault, worker.watch));
+	NB_CUDA_TRY(cudaMemcpyAsync(&sums[1], sum, sizeof *sums, cudaMemcpyDefault, worker.watch));
 	return NB_OK;
 }
 
-int nb_team_copies::queue()
+/* The same of all that was sent early. */
+static int watch_over_all(struct nb_team_copies &copies)
+{
+	for (int k = 0; k < copies.n; k++)
+		if (copies.row[k].sent && copies.row[k].sent->early)
+			NB_TRY(watch_over(
+				copies.worker, *copies.row[k].sent, copies.worker.sums + 2 * copies.compared++));
+	return NB_OK;
+}
+
+int nb_team_copies::differ(bool *wrong)
+{
+	*wrong = false;
+	if (compared > 0)
+		NB_CUDA_TRY(cudaStreamSynchronize(worker.watch));
+	for (int k = 0; k < compared; k++)
+		*wrong |= worker.sums[2 * k] != worker.sums[2 * k + 1];
+	return NB_OK;
+}
+
+int nb_team_copies::queue(bool compare_later)
 {
 	worker.quiet = false;
+	later = compare_later;
 	if (worker.is_primary())
 		return worker.follow_default();
 	bool pushes = false;
@@ -274,18 +293,18 @@ int nb_team_copies::queue()
 			NB_TRY(copy(k));
 	if (worker.round->nsent > 0)
 		NB_CUDA_TRY(cudaStreamWaitEvent(0, worker.arrived, 0));
+	bool changed = false;
+	if (!later) {
+		const double start = nb_team_now();
+		NB_TRY(watch_over_all(*this));
+		NB_TRY(differ(&changed));
+		worker.idle += nb_team_now() - start;
+	}
 	for (int k = 0; k < n; k++) {
 		const struct nb_team_sent *const sent = row[k].sent;
-		bool same = true;
 		if (!sent)
 			continue;
-		if (sent->early) {
-			const double start = nb_team_now();
-			NB_TRY(begin_push());
-			NB_TRY(compare(worker, *sent, &same));
-			worker.idle += nb_team_now() - start;
-		}
-		if (!same)
+		if (changed && sent->early)
 			NB_TRY(copy(k));
 		else if (row[k].here != sent->here[worker.member])
 			NB_CUDA_TRY(cudaMemcpyAsync(
@@ -305,6 +324,10 @@ int nb_team_copies::wait()
 {
 	const double start = nb_team_now();
 	if (!worker.is_primary()) {
+		if (later) { /* when what the parts need first is queued */
+			later = false;
+			NB_TRY(watch_over_all(*this));
+		}
 		NB_CUDA_TRY(cudaEventSynchronize(nb_team.ready));
 		NB_CUDA_TRY(cudaStreamSynchronize(worker.push));
 		NB_CUDA_TRY(cudaStreamSynchronize(worker.pass));

@@ -37,6 +37,7 @@ enum {
 	NB_TEAM_STREAMS = 3,   /* at most */
 	NB_TEAM_COPIES = 32,
 	NB_TEAM_NOTE = 64,	 /* bytes */
+	NB_TEAM_EARLY = 2,	 /* arrays */
 	NB_TEAM_BODIES = 1 << 16 /* of a tree: fewer are walked by the primary sooner than they are copied */
 };
 
@@ -59,11 +60,12 @@ struct nb_team_worker {
 	size_t parts = 0;	     /* that it was given */
 	size_t drawn = 0;	     /* reported instead, if its kernels draw their work themselves, */
 	/* here or by nb_team_drew after the round */
-	const int *stopped; /* pinned: not 0 once a member has failed, for kernels that wait */
-	void *note;	    /* NB_TEAM_NOTE bytes of pinned memory, for what comes to the host */
-	bool quiet = false; /* nothing is under way */
-	int status = NB_OK; /* of a call in next() that failed */
-	double idle = 0;    /* seconds until all was there to begin with */
+	const int *stopped;	  /* pinned: not 0 once a member has failed, for kernels that wait */
+	void *note;		  /* NB_TEAM_NOTE bytes of pinned memory, for what comes to the host */
+	unsigned long long *sums; /* pinned, 2 NB_TEAM_EARLY: of what was sent early, at the primary and here */
+	bool quiet = false;	  /* nothing is under way */
+	int status = NB_OK;	  /* of a call in next() that failed */
+	double idle = 0;	  /* seconds until all was there to begin with */
 
 	bool is_primary() const
 	{
@@ -104,7 +106,8 @@ struct nb_team_copies {
 		bool owned;
 		const struct nb_team_sent *sent; /* on its way already, or null */
 	} row[NB_TEAM_COPIES];
-	int n = 0;
+	int n = 0, compared = 0; /* of them; whose sums are */
+	bool later = false;
 
 	explicit nb_team_copies(struct nb_team_worker &h) : worker(h)
 	{
@@ -130,8 +133,10 @@ struct nb_team_copies {
 	 * Parts may use what this member has allocated up to now. */
 	NB_MUST_CHECK int fetch();
 	/* The same in two calls.  Kernels in stream(), and what follows them in urgent and back, come after the copies;
-	 * then the host waits for these, which is idle time. */
-	NB_MUST_CHECK int queue();
+	 * then the host waits for these, which is idle time.  compare_later: what was sent early is taken whether or
+	 * not it has changed since; after finish(), differ() says whether the parts must be done again for that. */
+	NB_MUST_CHECK int queue(bool compare_later = false);
+	NB_MUST_CHECK int differ(bool *wrong);
 	NB_MUST_CHECK int wait();
 };
 
@@ -141,8 +146,9 @@ void nb_team_drew(int member, size_t parts);
 /* Starts copies of an array at the primary to all other members, after all that is queued on the primary's default
  * stream; copies of the next round have it.  It must stay as it is until the end of that round.  Without memory for it
  * nothing is sent, and members copy by themselves. */
-NB_MUST_CHECK int nb_team_send(const void *array, size_t bytes, bool marked = false);
-/* marked: only after what was queued there when nb_team_mark was called last. */
+NB_MUST_CHECK int nb_team_send(const void *array, size_t bytes, size_t least = 0, bool marked = false);
+/* least: arrays of fewer bytes are sent only if they were early (nb_team_early).
+ * marked: only after what was queued there when nb_team_mark was called last. */
 NB_MUST_CHECK int nb_team_mark(void);
 /* For a caller that fails before the round. */
 void nb_team_unsend(void);
@@ -150,9 +156,20 @@ void nb_team_unsend(void);
 /* The same for an array that may be asked for: the next round takes what was sent if nb_team_send is called for it, and
  * copies anew if it has changed.  bytes: a multiple of 8.  What was sent early before, and not used, is dropped. */
 struct nb_team_early {
+	const struct {
+		const void *there;
+		size_t bytes;
+	} array[NB_TEAM_EARLY];
+	const bool wanted;
 	bool sent = false;
-	/* Sends them if that is wanted, and a team can. */
-	nb_team_early(bool wanted, const void *one, size_t bytes, const void *other, size_t other_bytes);
+
+	nb_team_early(bool want, const void *one, size_t bytes, const void *other, size_t other_bytes)
+	    : array{{one, bytes}, {other, other_bytes}}, wanted(want)
+	{
+	}
+	/* Sends them if that is wanted, and a team can: best when the primary has work, as it takes the host a while.
+	 */
+	void begin();
 	/* What is queued on the primary's default stream from here on comes after the copies. */
 	~nb_team_early();
 	nb_team_early(const nb_team_early &) = delete;

@@ -109,7 +109,7 @@ static int open_member(struct nb_team_member *m, int device, int primary)
 	NB_CUDA_TRY(cudaStreamCreateWithFlags(&m->watch, cudaStreamNonBlocking));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->made, cudaEventDisableTiming));
 	NB_CUDA_TRY(cudaEventCreateWithFlags(&m->room, cudaEventDisableTiming));
-	NB_CUDA_TRY(cudaMallocHost(&m->note, NB_TEAM_NOTE));
+	NB_CUDA_TRY(cudaMallocHost(&m->note, NB_TEAM_NOTE + 2 * NB_TEAM_EARLY * sizeof(unsigned long long)));
 	int low, high;
 	NB_CUDA_TRY(cudaDeviceGetStreamPriorityRange(&low, &high));
 	NB_CUDA_TRY(cudaStreamCreateWithPriority(&m->urgent, cudaStreamNonBlocking, high));

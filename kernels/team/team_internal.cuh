@@ -79,6 +79,8 @@ static inline double nb_team_now()
 
 /* All that is queued up to now in `by` comes before what will be queued in `to`. */
 int nb_team_follow(const struct nb_team_worker &worker, cudaStream_t by, cudaStream_t to);
+/* A round will begin soon: members' threads wake up, which takes 50 us, and look for it. */
+void nb_team_rouse(void);
 /* Gives the memory of copies back, once nothing uses it; the primary is current. */
 void nb_team_drop(int n, struct nb_team_sent *sent);
 

@@ -378,8 +378,8 @@ static int grow(uint32_t **p, size_t had, size_t n)
 
 /* Adds the nodes of one round to the tree: their integer columns but for nchild; *ntie of them are ties. */
 template <bool DEEP>
-static int add_nodes(
-	struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels, uint32_t *ntie)
+static int add_nodes(struct bodies b, uint32_t roots, struct nb_tree *tree, struct nb_tree_levels *levels,
+	uint32_t *ntie, struct nb_team_early *early = nullptr)
 {
 	const unsigned blocks = nb_cuda_blocks(b.n, b.tiles * THREADS);
 	const size_t cells = (size_t)blocks * (size_t)(b.digits + 2);
@@ -390,6 +390,8 @@ static int add_nodes(
 	count_kernel<DEEP><<<blocks, THREADS>>>(b, starts.ptr, at.ptr);
 	NB_CUDA_LAUNCHED();
 	NB_TRY(nb_scan_cuda(cells + 1, at.ptr, at.ptr));
+	if (early)
+		early->begin();
 	uint32_t begin[NB_TREE_DIGITS + 3];
 	NB_CUDA_TRY(cudaMemcpy2D(begin, sizeof *at.ptr, at.ptr, blocks * sizeof *at.ptr, sizeof *at.ptr,
 		(size_t)b.digits + 3, cudaMemcpyDeviceToHost));
@@ -487,11 +489,11 @@ static int finish(const struct bodies &b, uint32_t from, uint32_t ntie, std::vec
 	return close(b, rounds, tree);
 }
 
-static int build(const struct bodies &b, struct nb_tree *tree)
+static int build(const struct bodies &b, struct nb_team_early *early, struct nb_tree *tree)
 {
 	std::vector<struct nb_tree_levels> rounds(1);
 	uint32_t ntie = 0;
-	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ntie));
+	NB_TRY(add_nodes<false>(b, 0, tree, &rounds[0], &ntie, early));
 	return finish(b, 0, b.pos ? ntie : 0, rounds, tree);
 }
 
@@ -512,9 +514,8 @@ int nb_tree_build_cuda(size_t n, const uint64_t *key, const double *pos, const d
 	const struct bodies b = {n, key, pos, mass, (uint32_t)leaf_size, dim, dim == 3 ? 22 : 32,
 		n < TILED ? 1u : (unsigned)TILES, nullptr, nullptr, nullptr, nullptr, 0, false, 0};
 	/* for the walk */
-	const struct nb_team_early early(
-		order > 0 && n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
-	const int status = build(b, tree);
+	struct nb_team_early early(order > 0 && n >= NB_TEAM_BODIES, pos, 3 * n * sizeof *pos, mass, n * sizeof *mass);
+	const int status = build(b, &early, tree);
 	if (status)
 		nb_tree_free_cuda(tree);
 	return status;

@@ -98,6 +98,7 @@ enum {
 /* What is counted, of one device. */
 struct nb_share_tally {
 	unsigned long long counts[4];
+	bool wrong; /* it was of copies that had been sent early, and changed since */
 };
 
 /* Copies of all that walk_kernel reads often, or, unless direct, of all that it reads; *w will have them.  A pointer
@@ -115,8 +116,8 @@ static int nb_share_copy(Copies &copies, struct walk *w, enum nb_precision preci
 		NB_TRY(copies.add(&w->region.at, (n + 31) / 32 + 1));
 		NB_TRY(copies.add(&w->region.span, w->region.count));
 	}
-	NB_TRY(copies.add(&w->place, 2 * nnode));
-	NB_TRY(copies.add(&w->moment, 2 * nnode));
+	NB_TRY(copies.add(&w->place, 4 * nnode)); /* and moments */
+	w->moment = w->place + 2 * nnode;
 	NB_TRY(copies.add(&w->extent, nnode));
 	NB_TRY(copies.add(&w->soft.body_eps, n));
 	NB_TRY(copies.add(&w->soft.node_eps, 3 * nnode));
@@ -146,15 +147,18 @@ static int nb_share_copy(Copies &copies, struct walk *w, enum nb_precision preci
 	return NB_OK;
 }
 
-/* Sends what members will ask for. */
+/* Sends what members will ask for, if it goes in several pieces (send_cuda.cu): else all members fetch it sooner, at
+ * the same time, than one thread can queue how it is passed on. */
 struct nb_share_sender {
+	enum { LARGE = 64 << 20 }; /* bytes */
+
 	template <class T> int add(T **array, size_t count)
 	{
-		return nb_team_send(*array, count * sizeof(T));
+		return nb_team_send(*array, count * sizeof(T), LARGE);
 	}
 };
 
-/* Lets a member have its copies. */
+/* Lets a member have its copies; direct: when its kernel begins, and what was sent early is compared later. */
 static int nb_share_replicate(
 	struct nb_team_copies &copies, struct walk *w, enum nb_precision precision, bool direct, uint32_t groups)
 {
@@ -165,7 +169,7 @@ static int nb_share_replicate(
 		w->high.rows = nullptr;
 		NB_TRY(nb_share_copy(copies, w, precision, direct, groups));
 	}
-	NB_TRY(copies.fetch());
+	NB_TRY(direct ? copies.queue(true) : copies.fetch());
 	if (!copies.worker.is_primary()) { /* the primary may have counted before it was copied */
 		NB_CUDA_TRY(cudaMemsetAsync(w->plan->counts, 0, sizeof w->plan->counts, 0));
 		NB_TRY(copies.worker.follow_default());
@@ -178,7 +182,7 @@ struct nb_share_division {
 	uint32_t groups, size, parts, bound[NB_SHARE_PARTS + 1];
 };
 
-/* The walk of one member, by one kernel. */
+/* The walk of one member, by one kernel.  groups: 0: not known. */
 static int nb_share_draw(struct nb_team_worker &worker, const struct walk &primary, enum nb_precision precision,
 	bool count, nb_walk_launcher *launch, uint32_t groups, struct nb_share_tally *tally)
 {
@@ -187,7 +191,7 @@ static int nb_share_draw(struct nb_team_worker &worker, const struct walk &prima
 	nb_cuda_buffer<unsigned> drawn;
 	struct nb_team_copies copies(worker);
 	struct walk w = primary;
-	NB_TRY(ranges.alloc(groups / NB_DRAW_GROUPS + 8)); /* at the end warps draw empty ones */
+	NB_TRY(ranges.alloc((groups ? groups : primary.n) / NB_DRAW_GROUPS + 8)); /* at the end warps draw empty ones */
 	NB_TRY(drawn.alloc(1 + ranges.count));
 	NB_CUDA_TRY(cudaMemsetAsync(drawn.ptr, 0, drawn.count * sizeof *drawn.ptr, 0));
 	NB_TRY(nb_share_replicate(copies, &w, precision, true, groups));
@@ -195,18 +199,19 @@ static int nb_share_draw(struct nb_team_worker &worker, const struct walk &prima
 	w.dealt.slot = &slot;
 	slot.worker = &worker;
 	slot.regions = primary.region.count;
-	static_assert(sizeof *tally <= NB_TEAM_NOTE, "a tally fits on a note");
+	static_assert(sizeof tally->counts <= NB_TEAM_NOTE, "the counts fit on a note");
 	for (size_t k; worker.next(&k);) {
 		slot.stream = worker.stream();
 		NB_TRY(launch(w, precision, count));
 		NB_CUDA_TRY(cudaMemcpyAsync(
-			worker.note, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost, worker.stream()));
+			worker.note, w.plan->counts, sizeof tally->counts, cudaMemcpyDeviceToHost, worker.stream()));
+		NB_TRY(copies.wait());
 	}
 	NB_TRY(worker.finish());
 	if (worker.parts > 0)
-		memcpy(tally, worker.note, sizeof *tally);
+		memcpy(tally->counts, worker.note, sizeof tally->counts);
 	worker.drawn = tally->counts[3];
-	return NB_OK;
+	return copies.differ(&tally->wrong);
 }
 
 /* The walk of one member, part after part. */
@@ -248,7 +253,7 @@ static int nb_share_parts(struct nb_team_worker &worker, const struct walk &prim
 	}
 	NB_TRY(worker.finish());
 	if (count)
-		NB_CUDA_TRY(cudaMemcpy(tally, w.plan->counts, sizeof *tally, cudaMemcpyDeviceToHost));
+		NB_CUDA_TRY(cudaMemcpy(tally->counts, w.plan->counts, sizeof tally->counts, cudaMemcpyDeviceToHost));
 	return NB_OK;
 }
 
@@ -265,31 +270,63 @@ static int nb_share_divide(const struct walk &w, struct nb_share_division *d)
 	return NB_OK;
 }
 
-/* The walk by all of the team; what all count is counted at the primary. */
+/* The walk by all of the team, group by group; *wrong: it must be done again. */
+static int nb_share_direct(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch,
+	uint32_t groups, struct nb_share_tally *tally, bool *wrong)
+{
+	*wrong = false;
+	NB_TRY(nb_team_run((size_t)nb_team_size(), [&](struct nb_team_worker &worker) {
+		return nb_share_draw(worker, w, precision, count, launch, groups, &tally[worker.member]);
+	}));
+	for (int k = 0; k < nb_team_size(); k++)
+		*wrong |= tally[k].wrong;
+	return NB_OK;
+}
+
+static int nb_share_in_parts(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch,
+	const struct nb_share_division &division, struct nb_share_tally *tally)
+{
+	return nb_team_run(division.parts, [&](struct nb_team_worker &worker) {
+		return nb_share_parts(worker, w, precision, count, launch, division, &tally[worker.member]);
+	});
+}
+
+/* The walk by all of the team; what all count is counted at the primary.  Where there is memory for as many regions as
+ * there can be, the host does not wait to know how many there are, and where groups begin stays at the primary. */
 static int nb_share_walk(struct walk &w, enum nb_precision precision, bool count, nb_walk_launcher *launch)
 {
 	struct nb_share_division division = {};
 	struct nb_share_tally tally[NB_TEAM_MOST] = {}, all = {};
 	struct nb_share_sender sender;
+	const size_t most = w.region.bodies ? w.n / (w.group + 1) + 1 : 0;
+	const bool bounded = nb_team_direct() && most * nb_region_bytes(w) <= NB_REGIONS_BOUND;
+	bool direct = bounded, wrong = false;
+	w.region.count = bounded ? most : 0;
 	struct walk sent = w;
 	/* while the device is still at work on what is asked for then */
 	NB_TRY(nb_share_copy(sender, &sent, precision, true, 0));
-	NB_TRY(nb_walk_count(w, &division.groups));
-	const bool direct = nb_team_direct() && w.region.count * nb_region_bytes(w) <= NB_REGIONS_MOST;
-	sent = w;
-	if (!direct)
-		NB_TRY(nb_share_divide(w, &division));
-	NB_TRY(nb_share_copy(sender, &sent, precision, direct, division.groups));
-	NB_TRY(nb_team_run(direct ? (size_t)nb_team_size() : division.parts, [&](struct nb_team_worker &worker) {
-		struct nb_share_tally *mine = &tally[worker.member];
-		return direct ? nb_share_draw(worker, w, precision, count, launch, division.groups, mine)
-			      : nb_share_parts(worker, w, precision, count, launch, division, mine);
-	}));
+	if (!bounded) {
+		NB_TRY(nb_walk_count(w, &division.groups));
+		direct = nb_team_direct() && w.region.count * nb_region_bytes(w) <= NB_REGIONS_MOST;
+		if (!direct)
+			NB_TRY(nb_share_divide(w, &division));
+		sent = w;
+		NB_TRY(nb_share_copy(sender, &sent, precision, direct, division.groups));
+	}
+	if (direct)
+		NB_TRY(nb_share_direct(w, precision, count, launch, division.groups, tally, &wrong));
+	else
+		NB_TRY(nb_share_in_parts(w, precision, count, launch, division, tally));
+	if (wrong) { /* by copies of their own */
+		NB_CUDA_TRY(cudaMemsetAsync(w.dealt.next, 0, sizeof *w.dealt.next, 0));
+		NB_CUDA_TRY(cudaMemsetAsync(w.plan->counts, 0, sizeof w.plan->counts, 0));
+		NB_TRY(nb_share_direct(w, precision, count, launch, division.groups, tally, &wrong));
+	}
 	for (const struct nb_share_tally &t : tally)
 		for (int c = 0; c < 4; c++)
 			all.counts[c] += t.counts[c];
 	if (count)
-		NB_CUDA_TRY(cudaMemcpy(w.plan->counts, &all, sizeof all, cudaMemcpyHostToDevice));
+		NB_CUDA_TRY(cudaMemcpy(w.plan->counts, all.counts, sizeof all.counts, cudaMemcpyHostToDevice));
 	return NB_OK;
 }
 

@@ -61,12 +61,11 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	const bool soft = nb_pair_law_of(g) != NB_LAW_COMMON;
 
 	nb_cuda_buffer<struct plan> plan;
-	nb_cuda_buffer<float4> place, moment;
+	nb_cuda_buffer<float4> packed_nodes; /* places, then moments: to send them is one copy */
 	nb_cuda_buffer<uint32_t> extent;
 	struct marks marks;
 	NB_TRY(plan.alloc(1));
-	NB_TRY(place.alloc(2 * nnode));
-	NB_TRY(moment.alloc(2 * nnode));
+	NB_TRY(packed_nodes.alloc(4 * nnode));
 	NB_TRY(extent.alloc(nnode));
 	NB_TRY(marks.alloc(n, n_all < SMALL ? GROUP / 2 : GROUP));
 
@@ -84,7 +83,7 @@ static int walk_tree(const struct nb_gravity *g, const struct nb_tree *tree, con
 	w.acc_old = walk->acc_old;
 	w.local = (walk->order > 2 || g->precision != NB_F64) && (by_acceleration || walk->theta > 0);
 	w.group = n_all < SMALL ? GROUP / 2 : GROUP;
-	w.plan = plan.ptr, w.place = place.ptr, w.moment = moment.ptr, w.extent = extent.ptr;
+	w.plan = plan.ptr, w.place = packed_nodes.ptr, w.moment = w.place + 2 * nnode, w.extent = extent.ptr;
 	w.start = marks.start.ptr, w.ngroup = marks.at.ptr + marks.words;
 	w.region.capacity = g->precision == NB_F32 ? 4096 : 8192;
 	w.region.mark = marks.region.ptr, w.region.at = marks.at.ptr + marks.words + 1;

@@ -445,7 +445,8 @@ static void sending(void)
 		const device<double> early(first), also(first);
 		device<double> back(n * members), also_back(n * members);
 		{
-			const struct nb_team_early guard(true, early.p, 8 * n, also.p, 8 * n);
+			struct nb_team_early guard(true, early.p, 8 * n, also.p, 8 * n);
+			guard.begin();
 		}
 		if (changed) /* the one word in the middle */
 			CHECK(cudaMemcpy(early.p + n / 2, later.p + n / 2, 8, cudaMemcpyDeviceToDevice) == cudaSuccess);
@@ -475,6 +476,33 @@ static void sending(void)
 			CHECK(memcmp(got.data() + m * n, want.data(), 8 * n) == 0);
 			CHECK(memcmp(got_also.data() + m * n, second.data(), 8 * n) == 0);
 		}
+	}
+	for (int changed = 0; changed < 2; changed++) { /* parts do not wait for the comparison */
+		const device<double> early(first), also(first);
+		vector<int> wrong(members);
+		{
+			struct nb_team_early guard(true, early.p, 8 * n, also.p, 8 * n);
+			guard.begin();
+		}
+		if (changed)
+			CHECK(cudaMemcpy(early.p, later.p, 8, cudaMemcpyDeviceToDevice) == cudaSuccess);
+		OK(nb_team_send(early.p, 8 * n));
+		OK(nb_team_run(members, [&](struct nb_team_worker &worker) {
+			struct nb_team_copies copies(worker);
+			const double *one = early.p;
+			bool differs;
+			NB_TRY(copies.add(&one, n));
+			NB_TRY(copies.queue(true));
+			NB_TRY(copies.wait());
+			for (size_t part; worker.next(&part);)
+				;
+			NB_TRY(worker.finish());
+			NB_TRY(copies.differ(&differs));
+			wrong[(size_t)worker.member] = differs;
+			return (int)NB_OK;
+		}));
+		for (size_t m = 0; m < members; m++)
+			CHECK(wrong[m] == (changed && m > 0 && nb_team_direct()));
 	}
 	OK(nb_team_send(nullptr, 8));
 	OK(nb_team_send(later.p, 0));
