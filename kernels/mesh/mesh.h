@@ -100,6 +100,10 @@ struct nb_mesh_gather {
 	double box;
 	int m, order;
 	const double *mesh; /* of real numbers */
+	/* of a device, where positions that lie together are faster: those of cell c of a grid of side^3 are numbers
+	 * begin[c] ... begin[c + 1] - 1, where cell (x, y, z) is (x side + y) side + z; NULL: they are in any order */
+	const uint32_t *begin;
+	int side;
 };
 
 /* value[stride i] += the mesh at position i: the mean of cells by the spline that a body there would be painted by.

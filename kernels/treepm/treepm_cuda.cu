@@ -230,7 +230,8 @@ static int add_mesh(const nb_treepm_plan &plan, const nb_treepm &how, const nb_t
 	NB_TRY(nb_mesh_paint_cuda(&paint, mass.ptr, nullptr));
 	NB_TRY(nb_mesh_transform_cuda(m, paint.unit, mass.ptr));
 	NB_TRY(field.alloc(numbers));
-	const nb_mesh_gather gather = {targets.n, targets.pos, plan.box, m, how.order, field.ptr};
+	const nb_mesh_gather gather = {
+		targets.n, targets.pos, plan.box, m, how.order, field.ptr, targets.begin, (int)plan.side};
 	for (int c = 0; c < fields; c++) {
 		NB_TRY(nb_mesh_poisson_cuda(&poisson, (enum nb_mesh_field)c, mass.ptr, field.ptr));
 		NB_TRY(nb_mesh_transform_back_cuda(m, field.ptr));

@@ -112,7 +112,7 @@ static void stages(const struct nb_gravity *g, const struct nb_treepm *how, doub
 	const struct nb_mesh_poisson poisson = {m, how->order, 1, how->split / m};
 	TRY(cudaMalloc((void **)&mass, nb_mesh_bytes(m)));
 	TRY(cudaMalloc((void **)&field, nb_mesh_bytes(m)));
-	const struct nb_mesh_gather gather = {g->n, g->pos, 1, m, how->order, field};
+	const struct nb_mesh_gather gather = {g->n, g->pos, 1, m, how->order, field, nullptr, 0};
 	for (int turn = 0; turn < 2; turn++) {
 		at[0] = now();
 		DO(nb_mesh_paint_cuda(&paint, mass, nullptr));

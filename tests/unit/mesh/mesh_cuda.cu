@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "common/periodic.h"
 #include "kernels/mesh/mesh.h"
 #include "tests/unit/random.h"
 
@@ -112,6 +113,40 @@ static void transform_back(int m)
 	WANT(got == again.host());
 }
 
+/* Positions in the order of cells of a grid, some of them where two cells meet. */
+static void gather_by_cells(bodies b, nb_mesh_gather of, const std::vector<double> &mesh, int side)
+{
+	const size_t n = b.pos.size() / 3;
+	for (size_t i = 0; i < 300; i++)
+		b.pos[i] = of.box * (double)(i / 3 * (1 + i % 3) % (side + 1)) / side;
+	std::vector<std::vector<double>> at((size_t)side * side * side);
+	std::vector<double> pos;
+	std::vector<uint32_t> begin = {0};
+	for (size_t i = 0; i < n; i++) {
+		size_t cell = 0;
+		for (int c = 0; c < 3; c++)
+			cell = cell * side +
+			       std::min(side - 1, (int)(nb_periodic_wrap(b.pos[3 * i + c], of.box) / of.box * side));
+		at[cell].insert(at[cell].end(), &b.pos[3 * i], &b.pos[3 * i] + 3);
+	}
+	for (const std::vector<double> &here : at) {
+		pos.insert(pos.end(), here.begin(), here.end());
+		begin.push_back((uint32_t)(pos.size() / 3));
+	}
+	const device<double> there(pos);
+	const device<uint32_t> cells(begin);
+	std::vector<double> sum(n, 1.0);
+	const device<double> value(sum), again(sum);
+	nb_mesh_gather host = of;
+	host.pos = pos.data(), host.mesh = mesh.data();
+	nb_mesh_gather_cpu(&host, sum.data(), 1);
+	of.pos = there.p, of.begin = cells.p, of.side = side;
+	WANT(nb_mesh_gather_cuda(&of, value.p, 1) == NB_OK);
+	WANT(nb_mesh_gather_cuda(&of, again.p, 1) == NB_OK);
+	WANT(difference(value.host(), sum) < 1e-14);
+	WANT(value.host() == again.host());
+}
+
 static void gravity(int m, int order)
 {
 	const bodies b = make_bodies(1000, false);
@@ -129,11 +164,14 @@ static void gravity(int m, int order)
 	}
 	std::vector<double> sum(3000, 1.0);
 	const device<double> there(sum);
-	nb_mesh_gather of = {1000, b.pos.data(), 2.5, m, order, modes.data()};
+	nb_mesh_gather of = {1000, b.pos.data(), 2.5, m, order, modes.data(), nullptr, 0};
 	nb_mesh_gather_cpu(&of, sum.data() + 1, 3);
 	of.pos = pos.p, of.mesh = mass.p;
 	WANT(nb_mesh_gather_cuda(&of, there.p + 1, 3) == NB_OK);
 	WANT(difference(there.host(), sum) < 1e-14);
+	for (int side : {1, 2, m / 6, m / 4 + 1, m / 2})
+		if (side > 0)
+			gather_by_cells(b, of, modes, side);
 }
 
 static void shells(int m, bool shifted, bool other)
