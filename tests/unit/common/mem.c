@@ -62,7 +62,7 @@ static void more_than_there_is(void)
  * were in use at once. */
 static void steps(void)
 {
-	enum { BLOCKS = 40, STEPS = UNIT_SANITIZED ? 5 : 50 };
+	enum { BLOCKS = 40, STEPS = UNIT_SANITIZED ? 1 : 50 };
 	long before = 0;
 	for (int step = 0; step < STEPS; step++) {
 		for (int phase = 0; phase < 2; phase++) {
@@ -167,7 +167,7 @@ static void exhausted(void)
 #endif
 }
 
-enum { CALLS = 20000, SHARED = 16 };
+enum { CALLS = UNIT_SANITIZED ? 2000 : 20000, SHARED = 16 };
 
 static _Atomic(unsigned char *) shared[SHARED];
 static atomic_int wrong;
@@ -260,7 +260,7 @@ int main(void)
 
 	/* two blocks, again and again: their pages are touched for the first time once */
 	long before = 0;
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < (UNIT_SANITIZED ? 2 : 20); i++) {
 		char *p = nb_alloc(64, MIB), *q = nb_alloc(24, MIB);
 		CHECK(p && q && (q + 24 * MIB <= p || p + 64 * MIB <= q));
 		memset(p, i, 64 * MIB);
@@ -277,7 +277,7 @@ int main(void)
 #endif
 
 	/* blocks of ever other sizes are not kept: all of these at once would be 4 GB */
-	for (size_t i = 0; i < 100; i++) {
+	for (size_t i = 0; i < (UNIT_SANITIZED ? 5 : 100); i++) {
 		size_t bytes = (20 + i * 37 % 100 / 2) * MIB;
 		char *p = nb_alloc(bytes, 1);
 		CHECK(p != NULL);
