@@ -368,6 +368,8 @@ static void test_scale(void)
 	static const enum nb_model_kind kind[] = {NB_MODEL_PLUMMER, NB_MODEL_KING, NB_MODEL_HERNQUIST, NB_MODEL_NFW,
 		NB_MODEL_DEHNEN, NB_MODEL_DISK, NB_MODEL_KEPLER, NB_MODEL_SPHERE, NB_MODEL_MERGER, NB_MODEL_RING};
 	for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
+		if (UNIT_SANITIZED && kind[k] == NB_MODEL_MERGER) /* two tables of the disk before it */
+			continue;
 		struct nb_model_param param = defaults(kind[k]);
 		param.n = 1000;
 		param.virial = 0.5;
