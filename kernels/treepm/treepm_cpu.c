@@ -329,7 +329,7 @@ static int far(const struct treepm *w, int pot, struct nb_treepm_kept *kept)
 	double *mass = kept->mass, *field = kept->field;
 	const struct nb_mesh_paint paint = {s->n, s->pos, s->mass, w->plan.box, nb_mesh_unit(total), 1, m, order};
 	const struct nb_mesh_poisson poisson = {m, order, w->plan.box, w->plan.split};
-	const struct nb_mesh_gather gather = {t->n, t->pos, w->plan.box, m, order, field};
+	const struct nb_mesh_gather gather = {t->n, t->pos, w->plan.box, m, order, field, NULL, 0};
 	if (!status)
 		status = nb_mesh_paint_cpu(&paint, mass, NULL);
 	if (!status)

@@ -282,7 +282,7 @@ static void gather(int m, int order)
 		mesh[k] = uniform() - 0.5;
 	for (size_t i = 0; i < b.n; i++)
 		value[2 * i] = value[2 * i + 1] = 7;
-	const struct nb_mesh_gather how = {b.n, b.pos, box, m, order, mesh};
+	const struct nb_mesh_gather how = {b.n, b.pos, box, m, order, mesh, NULL, 0};
 	nb_mesh_gather_cpu(&how, value, 2);
 	for (size_t i = 0; i < b.n; i++) {
 		double want = 7;
