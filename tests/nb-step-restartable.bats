@@ -75,6 +75,11 @@ goes_on() {
 	fails_with 1 'has no state of that run' "${S[*]} ias15 -d 1e-3 --until 6 --resume whole.nb nb-force"
 	fails_with 1 'has no state of that run' "${S[*]} ias15 -d -1 --until 0 --resume whole.nb nb-force"
 	fails_with 1 'has no state of that run' "${S[*]} ar --until 6 --resume whole.nb nb-force"
+	# forces have changed within the last step of ias15; that of ar would go on with the energy of other forces
+	fails_with 1 'has no state of that run' "${S[*]} ias15 --until 6 --resume whole.nb 'nb-force -e 0.1'"
+	fails_with 1 'has no state of that run' "${S[*]} ias15 --until 6 --resume whole.nb 'nb-force | nb-extra \"oblate j2=0.1 r=0.2\"'"
+	"${S[@]}" ar -k 6 --every 0 nb-force one.nb | mutate attribute G 4 >heavy.nb
+	fails_with 1 'has no state of that run' "${S[*]} ar -k 9 --resume heavy.nb nb-force"
 	fails_with 2 "option '--restartable' needs '--integrator ias15', 'trace' or 'ar'" 'nb-step --restartable --integrator whfast -d 1 nb-force one.nb'
 	fails_with 2 "option '--restartable' needs '--integrator ias15', 'trace' or 'ar'" 'nb-step --restartable -d 1 -k 2 nb-force one.nb'
 }

@@ -478,6 +478,11 @@ static int carry_state(const struct nb_ar *s, struct nb_ar_state *state, struct 
 int nb_ar_carry(struct nb_ar *s, struct nb_carry *c)
 {
 	const double before = s->next;
+	double gm[NB_SMALL_MOST]; /* from which B has come */
+	memcpy(gm, s->gm, sizeof gm);
+	nb_carry_numbers(c, gm, s->n);
+	if (memcmp(gm, s->gm, sizeof gm) != 0)
+		return NB_EUNSUPPORTED;
 	const int status = carry_state(s, &s->now, c) || carry_state(s, &s->before, c);
 	nb_carry_numbers(c, s->centre, 3);
 	nb_carry_numbers(c, s->drift, 3);

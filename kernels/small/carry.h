@@ -27,7 +27,7 @@ static inline void nb_carry_numbers(struct nb_carry *c, double *number, size_t n
 }
 
 /* States of runs that have been loaded: which step is next, and what it needs beside the masses.  NB_EUNSUPPORTED: no
- * run in the same direction has had these numbers. */
+ * run in the same direction, with these masses and forces, has had these numbers. */
 NB_MUST_CHECK int nb_ias15_carry(struct nb_ias15 *s, struct nb_carry *c);
 NB_MUST_CHECK int nb_ar_carry(struct nb_ar *s, struct nb_carry *c);
 void nb_trace_carry(struct nb_trace *t, struct nb_carry *c);

@@ -193,7 +193,11 @@ int nb_ias15_carry(struct nb_ias15 *s, struct nb_carry *c)
 	nb_carry_numbers(c, &s->last, 1);
 	nb_carry_numbers(c, &s->elapsed, 1);
 	nb_carry_numbers(c, &s->rest, 1);
-	return isfinite(s->next) && s->next * before > 0 && fabs(s->next) <= s->longest && isfinite(s->last)
-		       ? NB_OK
-		       : NB_EUNSUPPORTED;
+	if (!(isfinite(s->next) && s->next * before > 0 && fabs(s->next) <= s->longest && isfinite(s->last)))
+		return NB_EUNSUPPORTED;
+	/* the rest of a step that has been made would be one with the forces of then */
+	double acc[NB_IAS15_NUMBERS];
+	if (c->back && (force(s, s->x0, s->v0, acc) || memcmp(acc, s->a0, 3 * s->n * sizeof *acc) != 0))
+		return NB_EUNSUPPORTED;
+	return NB_OK;
 }
