@@ -98,3 +98,11 @@ transits() { nb-stats --transits "$@" --format tsv; }
 	fails_with 2 "'--radial-velocity' and '--transits' exclude" 'nb-stats --transits x --radial-velocity x many.nb'
 	fails_with 2 "option '--each' has no effect with '--radial-velocity'" 'nb-stats --radial-velocity x --each system many.nb'
 }
+
+@test "a system that has ended between two frames has transits and velocities of its own time" {
+	nb-gen orbits --systems 2 'm=1; m=1e-3 a=1 e=0.3*system M=160' |
+		nb-step -q --integrator whfast -d 0.01 --until 4 --every-time 0.2 --stop-when 'dmin > 0.701 && dmin < 0.9 && time > 3.49' nb-force >two.nb
+	# both pass where M is 360
+	transits x two.nb | awk -F '\t' 'NR > 1 { off = $4 - 8 * atan2(1, 1) * 200 / 360 / sqrt(1.001); bad += off * off > 1e-14 } END { exit bad || NR != 3 }'
+	equals "$(nb-stats --radial-velocity x --format tsv two.nb | tail -n 2 | cut -f 1-3)" $'20\t4\t0\n20\t3.55\t1'
+}

@@ -33,6 +33,15 @@ void nb_stats_add_name(struct stats *self, const struct nb_names *names, uint64_
 		nb_report_text(&self->report, "name", -1, name ? name : "");
 }
 
+const double *nb_stats_times(struct nb_frame *frame)
+{
+	struct nb_column *column = nb_frame_find(frame, "system_time");
+	if (!column || column->table != NB_PARTICLE || column->ncomp != 1 || strcmp(column->dtype, "<f8") != 0 ||
+		frame->rows[NB_PARTICLE] == 0)
+		return NULL;
+	return nb_require_memory(frame, nb_column_read(column, &nb_space_host, NB_AS_F64));
+}
+
 size_t nb_stats_heaviest(const struct nb_systems *of, size_t k, const double *mass)
 {
 	size_t heaviest = of->row[of->first[k]];

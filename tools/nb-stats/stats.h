@@ -140,6 +140,7 @@ struct stats {
 		struct nb_systems systems;
 		struct passing {
 			uint64_t id, system, count; /* transits so far */
+			double time;		    /* of the state */
 			struct nb_relative at;
 		} * before, *now; /* of the bodies of the frame before, */
 		size_t n;
@@ -232,6 +233,9 @@ void nb_stats_add_each(struct stats *self);
 
 /* The name of a body as the last text of the line, if named. */
 void nb_stats_add_name(struct stats *self, const struct nb_names *names, uint64_t id);
+/* For each body, when the state of its system was, as one that nb-step has ended is older than the frame; NULL: all are
+ * of the time of the frame. */
+const double *nb_stats_times(struct nb_frame *frame);
 /* The row of the heaviest body of system k, the first of several; it has one. */
 size_t nb_stats_heaviest(const struct nb_systems *of, size_t k, const double *mass);
 /* Lagrangian radii as numbers of the line, whose names end with these words. */

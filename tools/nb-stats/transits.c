@@ -18,11 +18,11 @@ static const double *read(const struct nb_frame *frame, enum nb_field field)
 }
 
 /* The bodies of the frame, those of a system one after the other, its heaviest one too. */
-static struct passing *find_bodies(struct stats *self, struct nb_frame *frame)
+static struct passing *find_bodies(struct stats *self, struct nb_frame *frame, double time)
 {
 	struct nb_systems *systems = &self->transits.systems;
 	const double *mass = read(frame, NB_MASS), *pos = read(frame, NB_POS), *vel = read(frame, NB_VEL);
-	const double *acc = read(frame, NB_ACC);
+	const double *acc = read(frame, NB_ACC), *times = nb_stats_times(frame);
 	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
 	nb_free_systems(systems);
 	nb_find_systems(frame, systems);
@@ -34,6 +34,7 @@ static struct passing *find_bodies(struct stats *self, struct nb_frame *frame)
 			const size_t row = systems->row[i];
 			now[i].id = id ? id[row] : row;
 			now[i].system = systems->number[k];
+			now[i].time = times ? times[row] : time;
 			for (size_t d = 0; d < 3; d++) {
 				now[i].at.pos[d] = pos[3 * row + d] - pos[3 * star + d];
 				now[i].at.vel[d] = vel[3 * row + d] - vel[3 * star + d];
@@ -88,7 +89,7 @@ static void warn_of_turn(
 static void transits(struct nb_run *run, struct stats *self, struct nb_frame *frame)
 {
 	const double time = nb_require_attribute(frame, "time", 0);
-	struct passing *now = find_bodies(self, frame);
+	struct passing *now = find_bodies(self, frame, time);
 	struct nb_transit transit = {0};
 	struct nb_names names;
 	(void)run;
@@ -103,10 +104,10 @@ static void transits(struct nb_run *run, struct stats *self, struct nb_frame *fr
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE] && goes_on; i++) {
 		const struct passing *before = &self->transits.before[i];
 		warn_of_turn(self, frame, before, &now[i]);
-		if (!nb_transit_find(
-			    &before->at, &now[i].at, time - self->transits.time, self->transits.axis, &transit))
+		const double after = now[i].time - before->time; /* 0: the system has ended */
+		if (!(after > 0) || !nb_transit_find(&before->at, &now[i].at, after, self->transits.axis, &transit))
 			continue;
-		add_line(self, &names, &now[i], self->transits.time + transit.time, &transit);
+		add_line(self, &names, &now[i], before->time + transit.time, &transit);
 		now[i].count++;
 		nb_report_row(&self->report);
 	}

@@ -8,12 +8,12 @@ static void clear(struct stats *self)
 	nb_free_systems(&self->velocity.systems);
 }
 
-static void add_line(struct stats *self, const struct nb_frame *frame, const struct nb_names *names, uint64_t system,
-	uint64_t id, double velocity)
+static void add_line(struct stats *self, const struct nb_frame *frame, const struct nb_names *names, double time,
+	uint64_t system, uint64_t id, double velocity)
 {
 	struct nb_report *report = &self->report;
 	nb_report_integer(report, "frame", 5, frame->number);
-	nb_report_real(report, "time", nb_require_attribute(frame, "time", 0));
+	nb_report_real(report, "time", time);
 	if (self->velocity.many)
 		nb_report_integer(report, "system", 8, system);
 	nb_report_integer(report, "id", 10, id);
@@ -27,6 +27,7 @@ static void velocities(struct nb_run *run, struct stats *self, struct nb_frame *
 	const double *mass = nb_require_f64(frame, NB_MASS, &nb_space_host);
 	const double *vel = nb_require_f64(frame, NB_VEL, &nb_space_host);
 	const uint64_t *id = nb_frame_field(frame, NB_ID) ? nb_require_ids(frame, &nb_space_host) : NULL;
+	const double time = nb_require_attribute(frame, "time", 0), *times = nb_stats_times(frame);
 	struct nb_names names;
 	(void)run;
 	nb_free_systems(systems);
@@ -35,14 +36,14 @@ static void velocities(struct nb_run *run, struct stats *self, struct nb_frame *
 	if (!self->report.header_done) {
 		self->velocity.many = nb_frame_field(frame, NB_SYSTEM) != NULL;
 		self->named = names.n > 0;
-		add_line(self, frame, &names, 0, 0, 0);
+		add_line(self, frame, &names, time, 0, 0, 0);
 		nb_report_header(&self->report);
 	}
 	for (size_t k = 0; k < systems->n; k++) {
 		if (systems->first[k] == systems->first[k + 1])
 			continue;
 		const size_t star = nb_stats_heaviest(systems, k, mass);
-		add_line(self, frame, &names, systems->number[k], id ? id[star] : star,
+		add_line(self, frame, &names, times ? times[star] : time, systems->number[k], id ? id[star] : star,
 			0 - vel[3 * star + (size_t)self->velocity.axis]);
 		nb_report_row(&self->report);
 	}
