@@ -7,6 +7,7 @@ sums.
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -18,7 +19,7 @@ import sys
 import sysconfig
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, Optional, Union
 
 import numpy as np
@@ -31,6 +32,7 @@ Command = Union[str, "list[list[str]]"]
 Input = Union[None, Bodies, Iterable[Bodies], Source]
 
 GRACE = 1.0  # seconds to end in after a signal
+KILLED = 10.0  # the same after SIGKILL, which no program can delay, but a loaded machine
 # a command without expansions, redirections and lists
 PLAIN = re.compile(r"""(?:[^'"\\$`*?\[\]<>&;()~#{}!]|'[^']*'|"[^"$`\\]*"|\\[^\n])*""")
 TOKEN = re.compile(r"""(?:[^\s'"\\|]|'[^']*'|"[^"]*"|\\.)+|\||\n""")
@@ -81,6 +83,32 @@ def _is_ours(name: str) -> bool:
     return name == "nb" or name.startswith("nb-")
 
 
+def _apart(work: Callable[[], None]) -> None:
+    """Does it in a thread of its own, to its end even if Ctrl-C comes meanwhile: between the start of a program and the note
+    that there is one nothing must happen, and signals are handled in the main thread."""
+    gate, over = threading.Lock(), threading.Event()  # who takes the gate first decides whether it begins
+    failed: list[BaseException] = []
+
+    def do() -> None:
+        if gate.acquire(blocking=False):
+            try:
+                work()
+            except BaseException as error:
+                failed.append(error)
+            over.set()
+
+    try:
+        threading.Thread(target=do, daemon=True).start()
+        over.wait()
+    except BaseException:
+        while not gate.acquire(blocking=False) and not over.is_set():
+            with contextlib.suppress(KeyboardInterrupt):
+                over.wait()
+        raise
+    if failed:
+        raise failed[0]
+
+
 class _Chain:
     """The processes of a pipeline.  stdin, stdout: descriptors."""
 
@@ -101,7 +129,7 @@ class _Chain:
         self.messages = None if stderr else unnamed("messages")
         try:
             with _starting:
-                self._start(words, place, env, stdin, stdout, stderr or self.messages)
+                _apart(lambda: self._start(words, place, env, stdin, stdout, stderr or self.messages))
         except BaseException:
             self.kill()
             raise
@@ -157,13 +185,13 @@ class _Chain:
 
     def kill(self) -> None:
         """Ends all that still run, and leaves no zombies.  (In a fork nothing happens: they are not its children.)"""
-        for act in (signal.SIGTERM, signal.SIGKILL):
+        for act, moment in ((signal.SIGTERM, GRACE), (signal.SIGKILL, KILLED)):
             for p in self.programs:
                 if p.poll() is None:
                     os.killpg(p.pid, act) if self.shell else p.send_signal(act)
             for p in self.programs:
                 try:
-                    p.wait(GRACE)
+                    p.wait(moment)
                 except subprocess.TimeoutExpired:
                     pass
         if self.messages:
