@@ -20,13 +20,14 @@ static NB_HD double nb_periodic_wrap(double x, double box)
 	return inside >= 0 && inside < box ? inside : 0;
 }
 
-/* The same, where the coordinate will be written in single precision if single is 1; what is not finite stays. */
+/* The same, where the coordinate will be written in single precision if single is 1; what is not finite, or will not be
+ * then, stays. */
 static NB_HD double nb_periodic_keep(double x, double box, int single)
 {
 	if (!isfinite(x))
 		return x;
 	const double inside = nb_periodic_wrap(x, box), rounded = single ? (float)inside : inside;
-	return rounded < box ? inside : 0;
+	return rounded < box || !isfinite(rounded) ? inside : 0;
 }
 
 /* Between the nearest images of two coordinates in the box; half is that of the box, or INFINITY without one. */

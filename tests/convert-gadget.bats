@@ -228,6 +228,8 @@ needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folde
 	printf '# nb-stream 1\n# box=1\nid,x,y,z\n0,0.999999999999,0,-1e-12\n1,2,0.25,0.99999994\n' >wall.csv
 	nb-convert --from csv --precision f32 wall.csv | nb-convert --to csv --no-comments >got.csv
 	printf 'id,x,y,z\n0,0,0,-9.999999960041972e-13\n1,2,0.25,0.9999999403953552\n' | cmp - got.csv
+	printf '# nb-stream 1\n# box=1e40\nid,x,y,z\n0,0,1e39,0\n' >far.csv
+	fails_with 1 "field 'pos' of the body with id 0 is not finite" 'nb-convert --from csv --precision f32 far.csv'
 }
 
 # ---- snapshots ----

@@ -6,6 +6,7 @@
 #include "tools/filter/require.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* A number up to where a range is divided, or the end; *at moves there.  1; 0: there is none; -1: it is no number. */
@@ -95,7 +96,7 @@ static void keep_inside(const struct nb_frame *frame, struct nb_column *pos)
 {
 	const double box = nb_box_of(frame);
 	const float wall = (float)box;
-	if (box == 0 || wall < box)
+	if (box == 0 || wall < box || isinf(wall)) /* infinite ones are refused */
 		return;
 	float *x = nb_update_wire(frame, pos);
 	for (size_t i = 0; i < pos->rows * pos->ncomp; i++)

@@ -54,6 +54,10 @@ static void test_wrap(size_t n)
 	}
 	CHECK(nb_wrap_cpu(1, x, 1.5, 1) == NB_OK);
 	CHECK(x[0] == 0 && x[1] == 0);
+	/* what single precision cannot hold is no body at the wall */
+	x[0] = 4e38;
+	CHECK(nb_wrap_cpu(1, x, 1e39, 1) == NB_OK);
+	CHECK(x[0] == 4e38);
 	CHECK(nb_wrap_cpu(0, NULL, 1.5, 0) == NB_OK);
 	free(x);
 }
