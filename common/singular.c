@@ -37,7 +37,9 @@ void nb_make_singular(char *text)
 			is_label(text, c))
 			continue;
 		char *noun = c + 2, *end = noun + strspn(noun, "abcdefghijklmnopqrstuvwxyz");
-		if (!has(nouns, sizeof nouns / sizeof *nouns, noun, (size_t)(end - noun)))
+		/* "1 files.csv" is a name */
+		if ((*end && !strchr(" ,;:)", *end)) ||
+			!has(nouns, sizeof nouns / sizeof *nouns, noun, (size_t)(end - noun)))
 			continue;
 		const int is_y = strncmp(end - 3, "ies", 3) == 0, is_x = strncmp(end - 3, "xes", 3) == 0;
 		if (is_y)

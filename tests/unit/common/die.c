@@ -33,6 +33,8 @@ static void test_messages(void)
 	CHECK(strcmp(heard(), "nb-test: 3 bodies\n") == 0);
 	nb_warn("%d bodies (%d frames), 11 bytes, 0.1 bytes, '1 files', %d files", 1, 1, 1);
 	CHECK(strcmp(heard(), "nb-test: 1 body (1 frame), 11 bytes, 0.1 bytes, '1 files', 1 file\n") == 0);
+	nb_warn("run 1 files.csv:2: %d cells", 1);
+	CHECK(strcmp(heard(), "nb-test: run 1 files.csv:2: 1 cell\n") == 0);
 	nb_warn("frame %d bodies, 1 is 1 s, in 1 bodiesx 1 ies 1 boxes 1 %s", 1, "systems");
 	CHECK(strcmp(heard(), "nb-test: frame 1 bodies, 1 is 1 s, in 1 bodiesx 1 ies 1 box 1 system\n") == 0);
 	errno = ENOENT;
