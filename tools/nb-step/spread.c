@@ -45,10 +45,18 @@ const char *nb_step_spread(
 	return why_not_steps(self, frame);
 }
 
+/* The same of the steps and the number of bodies. */
+static const char *why_not_bodies(const struct step *s)
+{
+	const char *why = why_not_steps(s, s->frame);
+	if (why || nb_spread_pays(s->frame->rows[NB_PARTICLE]))
+		return why;
+	return nb_ranks_size() > 1 ? "fewer than 8192 of them" : "too few of them";
+}
+
 int nb_step_may_spread(const struct step *s)
 {
-	return nb_spread_owners() > 1 && !s->spread.refused && nb_spread_pays(s->frame->rows[NB_PARTICLE]) &&
-	       !why_not_steps(s, s->frame);
+	return nb_spread_owners() > 1 && !s->spread.refused && !why_not_bodies(s);
 }
 
 /* NULL, or why the pipeline does, which must be folded. */
@@ -165,9 +173,7 @@ void nb_step_spread_begin(struct step *s)
 	const int ranks = nb_ranks_size(), several = nb_spread_owners();
 	if (several < 2 || s->spread.domain || s->spread.refused)
 		return;
-	const char *why = why_not_steps(s, s->frame);
-	if (!why && !nb_spread_pays(s->frame->rows[NB_PARTICLE]))
-		why = ranks > 1 ? "fewer than 8192 of them" : "too few of them";
+	const char *why = why_not_bodies(s);
 	why = why ? why : why_not_force(s, &law);
 	if (!why && ranks < 2)
 		why = law.device ? why_not_threads() : "the force is not that of several devices";
