@@ -111,7 +111,7 @@ static void find_nearest(struct nb_run *run, const struct neighbours *opt, struc
 	to.distance = opt->distances ? add(frame, space, "distances", "<f8", opt->k, "length") : NULL;
 	to.hsml = add(frame, space, "hsml", "<f8", 1, "length");
 	to.density = add(frame, space, "density", "<f8", 1, density);
-	to.crowd = opt->k >= FIFTH ? add(frame, space, "density_5", "<f8", 1, density) : NULL;
+	to.unbiased = opt->k >= FIFTH ? add(frame, space, "density_5", "<f8", 1, density) : NULL;
 	to.vdisp = bodies.vel || bodies.single.vel ? add(frame, space, "vdisp", "<f8", 1, "velocity") : NULL;
 	nb_require_done(run, run->backend->near_nearest(&bodies, &to), "neighbours of", frame);
 	if (nb_verbosity() > 0) /* what is queued has to be done before it counts */

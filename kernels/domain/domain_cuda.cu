@@ -274,7 +274,7 @@ static void tally(struct nb_domain *d, const struct nb_essential &e)
 			 (double)e.nnode * (200 + 48 + high);
 }
 
-/* What went wrong, told to rank 0: the words of the first rank with the worst status, which all have agreed on. */
+/* What went wrong, sent to rank 0: the words of the first rank with the worst status, which all have agreed on. */
 static int tell_failure(const struct nb_domain *d, int status)
 {
 	struct failure {

@@ -202,7 +202,7 @@ static int scratch_limit(size_t *bytes)
 }
 
 /* Dynamic shared memory that makes `blocks` blocks spread evenly where `resident` would find room: blocks that come
- * early (nb_cuda_launch) else crowd on those multiprocessors that the kernel before leaves free. */
+ * early (nb_cuda_launch) else fill those multiprocessors that the kernel before leaves free. */
 template <class Kernel>
 static int spreading_memory(Kernel kernel, size_t fixed, size_t blocks, int resident, size_t sms, size_t *bytes)
 {

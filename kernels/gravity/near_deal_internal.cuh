@@ -9,7 +9,7 @@
  * slots  for each direction k COMPONENTS planes of n: what a body got from its neighbour k of smaller index, or, if
  *        neighbour k is the first of a share, from that share
  * state  nbox + 1, 0 before: who has the sums of a box, + N3_FIRST_PART << p for each part p that is done; N3_SUMMED.
- *        All members are told, so that each waits in its own memory.  The last one: whether nothing is left to draw */
+ *        All members get it, so that each waits in its own memory.  The last one: whether nothing is left to draw */
 template <class real> struct n3_places {
 	double *own[NB_TEAM_MOST];
 	real *slots[NB_TEAM_MOST];

@@ -1,16 +1,16 @@
-/* link_cuda.cu - friends of friends on the device: an octree, of which bundles of bodies walk over what comes behind
+/* link_cuda.cu - friends of friends on the device: an octree, of which batchs of bodies walk over what comes behind
  * them, and sets that are joined without locks.
  *
- * A bundle is a largest node of at most 64 bodies, or a leaf whose bodies are all in one place, which others see as one
+ * A batch is a largest node of at most 64 bodies, or a leaf whose bodies are all in one place, which others see as one
  * body.  A node is "one" if its bodies are known to be in one set: because its tight box is no longer than the linking
- * length, or, of nodes in a bundle, because its bodies have turned out to be joined.  Of two nodes that are one, a
+ * length, or, of nodes in a batch, because its bodies have turned out to be joined.  Of two nodes that are one, a
  * single pair of friends is enough, and none where they are in one set already.
  *
  *   boxes    a thread for each leaf; who comes last to a node goes on upwards
- *   within   a warp for each bundle tests all pairs of its bodies in shared memory
+ *   within   a warp for each batch tests all pairs of its bodies in shared memory
  *   mark     a thread for each node: whether it is one
- *   walk     a warp for each bundle goes down from the root through what has bodies behind it, 32 boxes at a time:
- *            children of four nodes; bodies of the bundle that are near a leaf wait until 32 can be tested
+ *   walk     a warp for each batch goes down from the root through what has bodies behind it, 32 boxes at a time:
+ *            children of four nodes; bodies of the batch that are near a leaf wait until 32 can be tested
  *
  * No list of pairs is made, so there is no memory that might not suffice.  A walk that runs out of its stack, as in a
  * tree that is hundreds of levels deep, ends the attempt, and the CPU finds the sets.
@@ -35,7 +35,7 @@ enum {
 	THREADS = 256,
 	WARPS = THREADS / 32,
 	LEAF = NB_LINK_LEAF_CUDA,
-	BUNDLE = 64,
+	BATCH = 64,
 	STACK = 512, /* nodes of a walk */
 	WIDE = 128,  /* with more of them it takes one at a time, so that they grow by 7 for each level only */
 	WAITING = 64 /* bodies next to leaves */
@@ -207,14 +207,14 @@ static __global__ void __launch_bounds__(THREADS) boxes_kernel(const __grid_cons
 	}
 }
 
-/* ---- bundles ----------------------------------------------------------------------------------------- */
+/* ---- batchs ----------------------------------------------------------------------------------------- */
 
-struct is_bundle {
+struct is_batch {
 	const uint32_t *count, *child, *up;
 
 	__device__ bool operator()(size_t j) const
 	{
-		return (count[j] <= BUNDLE || child[j] == 0) && (up[j] == NONE || count[up[j]] > BUNDLE);
+		return (count[j] <= BATCH || child[j] == 0) && (up[j] == NONE || count[up[j]] > BATCH);
 	}
 };
 
@@ -222,8 +222,8 @@ template <class T> struct forest {
 	bodies<T> b;
 	node<T> *packed;
 	const uint32_t *count, *up; /* of nodes; up is not there any more in the walk */
-	const uint32_t *bundle;
-	uint32_t nbundle;
+	const uint32_t *batch;
+	uint32_t nbatch;
 	uint32_t *parent;   /* of bodies */
 	uint32_t *overflow; /* a stack was too short */
 };
@@ -240,7 +240,7 @@ static __device__ __forceinline__ uint32_t decide(const bodies<T> &b, uint32_t i
 	return friends.sure;
 }
 
-/* From the friends of the bodies lane and 32 + lane of a bundle: the first body of the set of each. */
+/* From the friends of the bodies lane and 32 + lane of a batch: the first body of the set of each. */
 static __device__ __forceinline__ void join_sets(const uint32_t friends[2][2], uint32_t root[2])
 {
 	const uint32_t lane = threadIdx.x % 32;
@@ -269,11 +269,11 @@ static __device__ __forceinline__ void join_sets(const uint32_t friends[2][2], u
 template <class T>
 static __global__ void __launch_bounds__(THREADS, 8) within_kernel(const __grid_constant__ forest<T> f)
 {
-	__shared__ T place[WARPS][3][BUNDLE];
+	__shared__ T place[WARPS][3][BATCH];
 	const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, which = blockIdx.x * WARPS + warp;
-	if (which >= f.nbundle)
+	if (which >= f.nbatch)
 		return;
-	uint32_t top = f.bundle[which];
+	uint32_t top = f.batch[which];
 	const node<T> own = f.packed[top];
 	const uint32_t m = f.count[top];
 	if (is_short(f.b, own.lo, own.hi)) { /* then up to the largest node that is */
@@ -318,7 +318,7 @@ static __global__ void __launch_bounds__(THREADS, 8) within_kernel(const __grid_
 			f.parent[own.first + 32 * h + lane] = own.first + root[h];
 }
 
-/* Bodies of a bundle are one if they have one root, which each of them has as its parent still. */
+/* Bodies of a batch are one if they have one root, which each of them has as its parent still. */
 template <class T>
 static __global__ void __launch_bounds__(THREADS) mark_kernel(uint32_t nnode, const __grid_constant__ forest<T> f)
 {
@@ -327,7 +327,7 @@ static __global__ void __launch_bounds__(THREADS) mark_kernel(uint32_t nnode, co
 		return;
 	const node<T> own = f.packed[j];
 	bool one = is_short(f.b, own.lo, own.hi);
-	if (!one && f.count[j] <= BUNDLE) {
+	if (!one && f.count[j] <= BATCH) {
 		const uint32_t root = f.parent[own.first];
 		one = true;
 		for (uint32_t i = 1; one && i < f.count[j]; i++)
@@ -340,12 +340,12 @@ static __global__ void __launch_bounds__(THREADS) mark_kernel(uint32_t nnode, co
 /* ---- the walk ---------------------------------------------------------------------------------------- */
 
 template <class T> struct walker_memory {
-	T place[3][BUNDLE];
+	T place[3][BATCH];
 	uint32_t stack[STACK];
-	uint2 waiting[WAITING]; /* first body of a leaf with the mark; its bodies, and one of the bundle */
+	uint2 waiting[WAITING]; /* first body of a leaf with the mark; its bodies, and one of the batch */
 };
 
-/* A warp with its bundle. */
+/* A warp with its batch. */
 template <class T> struct walker {
 	const forest<T> &f;
 	walker_memory<T> &mine;
@@ -360,7 +360,7 @@ template <class T> struct walker {
 		return own.first & HIGH_BIT;
 	}
 
-	/* A body of the bundle against the bodies of a leaf. */
+	/* A body of the batch against the bodies of a leaf. */
 	__device__ __forceinline__ void test(uint2 pair)
 	{
 		const uint32_t slot = pair.y & 63, i = first_of(own.first) + slot, j = first_of(pair.x);
@@ -382,7 +382,7 @@ template <class T> struct walker {
 		}
 	}
 
-	/* The bodies of the bundle that are near a leaf, which all lanes have, join those that wait. */
+	/* The bodies of the batch that are near a leaf, which all lanes have, join those that wait. */
 	__device__ __forceinline__ void add_leaf(const T lo[3], const T hi[3], uint32_t first, uint32_t bodies)
 	{
 		for (uint32_t from = 0; from < m; from += 32) {
@@ -448,12 +448,12 @@ template <class T> static __global__ void __launch_bounds__(THREADS, 4) walk_ker
 {
 	__shared__ walker_memory<T> memory[WARPS];
 	const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, which = blockIdx.x * WARPS + warp;
-	if (which >= f.nbundle)
+	if (which >= f.nbatch)
 		return;
-	const uint32_t top = f.bundle[which], count = f.count[top];
+	const uint32_t top = f.batch[which], count = f.count[top];
 	const node<T> own = f.packed[top];
 	const uint32_t first = first_of(own.first);
-	walker<T> w = {f, memory[warp], lane, own, first + count, count > BUNDLE ? 1 : count, 1, 0};
+	walker<T> w = {f, memory[warp], lane, own, first + count, count > BATCH ? 1 : count, 1, 0};
 	if (w.end == f.b.n)
 		return;
 	for (uint32_t i = lane; i < w.m; i += 32) {
@@ -514,10 +514,10 @@ static bodies<float> bodies_in_f32(const nb_sorted_cuda &w, double scale, const 
 	return b;
 }
 
-/* Packed nodes, the node above each, and the bundles. */
+/* Packed nodes, the node above each, and the batchs. */
 template <class T>
-static int make_bundles(nb_sorted_cuda &w, const bodies<T> &b, node<T> *packed, uint32_t *up,
-	nb_cuda_buffer<uint32_t> &bundle, size_t *count)
+static int make_batchs(nb_sorted_cuda &w, const bodies<T> &b, node<T> *packed, uint32_t *up,
+	nb_cuda_buffer<uint32_t> &batch, size_t *count)
 {
 	struct nb_tree &tree = w.tree;
 	nb_cuda_buffer<uint32_t> arrived;
@@ -530,8 +530,8 @@ static int make_bundles(nb_sorted_cuda &w, const bodies<T> &b, node<T> *packed, 
 	nb_cuda_give(tree.first);
 	nb_cuda_give(tree.nchild);
 	tree.first = tree.nchild = nullptr;
-	NB_TRY(bundle.alloc(tree.nnode));
-	return nb_rows_of(tree.nnode, is_bundle{tree.count, tree.child, up}, bundle.ptr, count);
+	NB_TRY(batch.alloc(tree.nnode));
+	return nb_rows_of(tree.nnode, is_batch{tree.count, tree.child, up}, batch.ptr, count);
 }
 
 template <class T> static int link(nb_sorted_cuda &w, const bodies<T> &b, struct nb_forest *to, bool *overflow)
@@ -539,18 +539,17 @@ template <class T> static int link(nb_sorted_cuda &w, const bodies<T> &b, struct
 	struct nb_tree &tree = w.tree;
 	const uint32_t nnode = (uint32_t)tree.nnode;
 	nb_cuda_buffer<node<T>> packed;
-	nb_cuda_buffer<uint32_t> up, bundle, full;
-	size_t nbundle;
+	nb_cuda_buffer<uint32_t> up, batch, full;
+	size_t nbatch;
 	uint32_t found;
 	NB_TRY(packed.alloc(nnode));
 	NB_TRY(up.alloc(nnode));
-	NB_TRY(make_bundles(w, b, packed.ptr, up.ptr, bundle, &nbundle));
+	NB_TRY(make_batchs(w, b, packed.ptr, up.ptr, batch, &nbatch));
 	NB_TRY(to->parent.alloc(b.n));
 	NB_TRY(full.alloc(1));
 	NB_CUDA_TRY(cudaMemsetAsync(full.ptr, 0, sizeof found));
-	const forest<T> f = {
-		b, packed.ptr, tree.count, up.ptr, bundle.ptr, (uint32_t)nbundle, to->parent.ptr, full.ptr};
-	const unsigned warps = nb_cuda_blocks(nbundle, WARPS);
+	const forest<T> f = {b, packed.ptr, tree.count, up.ptr, batch.ptr, (uint32_t)nbatch, to->parent.ptr, full.ptr};
+	const unsigned warps = nb_cuda_blocks(nbatch, WARPS);
 	within_kernel<<<warps, THREADS>>>(f);
 	NB_CUDA_LAUNCHED();
 	mark_kernel<<<blocks(nnode), THREADS>>>(nnode, f);

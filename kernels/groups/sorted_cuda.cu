@@ -45,7 +45,7 @@ static int inside_box(const nb_sorted_cuda &w, nb_cuda_buffer<double> &copy, con
 
 /* ---- bodies of one key --------------------------------------------------------------------------------- */
 
-struct is_crowd {
+struct is_dense {
 	const uint32_t *count, *child;
 
 	__device__ bool operator()(size_t j) const
@@ -56,10 +56,10 @@ struct is_crowd {
 
 /* Blocks x: leaves of many bodies; y: parts of each.  Whether they are not in one place. */
 static __global__ void __launch_bounds__(THREADS)
-	crowd_kernel(const double *pos, const uint32_t *perm, const __grid_constant__ struct nb_link_law law,
-		const uint32_t *crowd, const uint32_t *first, const uint32_t *count, uint32_t *found)
+	dense_kernel(const double *pos, const uint32_t *perm, const __grid_constant__ struct nb_link_law law,
+		const uint32_t *dense, const uint32_t *first, const uint32_t *count, uint32_t *found)
 {
-	const uint32_t j = crowd[blockIdx.x];
+	const uint32_t j = dense[blockIdx.x];
 	double x[3], y[3];
 	nb_link_place(&law, pos + 3 * (size_t)perm[first[j]], x);
 	for (size_t i = blockIdx.y * (size_t)THREADS + threadIdx.x; i < count[j]; i += (size_t)gridDim.y * THREADS) {
@@ -90,19 +90,19 @@ static int make_keys(nb_sorted_cuda &w, uint64_t *key)
 }
 
 /* Whether keys do not tell enough bodies apart that are not in one place. */
-static int find_crowds(const nb_sorted_cuda &w, bool *found)
+static int find_dense(const nb_sorted_cuda &w, bool *found)
 {
 	const struct nb_tree &tree = w.tree;
-	nb_cuda_buffer<uint32_t> crowd, apart;
+	nb_cuda_buffer<uint32_t> dense, apart;
 	size_t n;
 	uint32_t flag = 0;
-	NB_TRY(crowd.alloc(tree.nnode));
-	NB_TRY(nb_rows_of(tree.nnode, is_crowd{tree.count, tree.child}, crowd.ptr, &n));
+	NB_TRY(dense.alloc(tree.nnode));
+	NB_TRY(nb_rows_of(tree.nnode, is_dense{tree.count, tree.child}, dense.ptr, &n));
 	if (n > 0) {
 		NB_TRY(apart.alloc(1));
 		NB_CUDA_TRY(cudaMemsetAsync(apart.ptr, 0, sizeof flag));
 		const dim3 grid((unsigned)n, n < 1024 ? 4096 / (unsigned)n : 4);
-		crowd_kernel<<<grid, THREADS>>>(w.job.pos, w.perm, w.law, crowd.ptr, tree.first, tree.count, apart.ptr);
+		dense_kernel<<<grid, THREADS>>>(w.job.pos, w.perm, w.law, dense.ptr, tree.first, tree.count, apart.ptr);
 		NB_CUDA_LAUNCHED();
 		NB_CUDA_TRY(cudaMemcpy(&flag, apart.ptr, sizeof flag, cudaMemcpyDeviceToHost));
 	}
@@ -114,12 +114,12 @@ int nb_sorted_make_cuda(nb_sorted_cuda &w)
 {
 	const size_t n = w.job.n;
 	nb_cuda_buffer<uint64_t> key;
-	bool crowds = false;
+	bool found = false;
 	NB_TRY(key.alloc(n));
 	NB_TRY(make_keys(w, key.ptr));
 	NB_TRY(nb_tree_build_cuda(n, key.ptr, nullptr, nullptr, w.law.dim, &w.cube, LEAF, 0, &w.tree));
-	NB_TRY(find_crowds(w, &crowds));
-	if (!crowds)
+	NB_TRY(find_dense(w, &found));
+	if (!found)
 		return NB_OK;
 	/* deeper keys, for which positions must be in order */
 	nb_cuda_buffer<double> copy, sorted;

@@ -99,7 +99,7 @@ struct search {
 
 /* Of the bodies in one place with others, a density that counts them; of the rest, none.  Returns whether there are
  * any. */
-static int crowds_in_one_place(const struct search *s)
+static int many_in_one_place(const struct search *s)
 {
 	int any = 0;
 	for (size_t k = 0; k < s->count; k++)
@@ -150,7 +150,7 @@ static int centre_of_density(struct search *s, size_t n, struct nb_centre *centr
 	int status = nb_densities(s->count, s->row, s->mass, s->pos, s->density);
 	if (status)
 		return status;
-	if (crowds_in_one_place(s)) {
+	if (many_in_one_place(s)) {
 		centre->core = 0;
 		return mean_of(s->count, s->row, s->density, s->pos, centre->pos);
 	}

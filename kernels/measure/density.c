@@ -28,7 +28,7 @@ int nb_densities(size_t n, const uint32_t *row, const double *mass, const double
 	double *m = nb_alloc(n, sizeof *m), *x = nb_alloc(n, 3 * sizeof *x), *own = nb_alloc(n, sizeof *own);
 	int status = m && x && own ? gather(n, row, mass, pos, m, x) : NB_ENOMEM;
 	const struct nb_near_bodies bodies = {.n = n, .dim = 3, .pos = x, .mass = m};
-	const struct nb_near_found found = {.k = NB_DENSITY_NEIGHBOURS, .part = NB_DENSITY_NEIGHBOURS, .crowd = own};
+	const struct nb_near_found found = {.k = NB_DENSITY_NEIGHBOURS, .part = NB_DENSITY_NEIGHBOURS, .unbiased = own};
 	if (!status)
 		status = nb_near_nearest_cpu(&bodies, &found);
 	for (size_t k = 0; !status && k < n; k++)

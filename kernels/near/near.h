@@ -42,7 +42,7 @@ struct nb_near_bodies {
  *   hsml       n, the distance of the k-th
  *   density    n, sum of m W(r, hsml) over them and the body itself; W is the cubic spline whose support ends at hsml
  *              (Monaghan & Lattanzio 1985, A&A 149, 135; Springel 2005, MNRAS 364, 1105, eq. 4); infinite if that is 0
- *   crowd      n, density without bias of the part-th of them, 2 <= part <= k: mass of the part - 1 nearest in the
+ *   unbiased      n, density without bias of the part-th of them, 2 <= part <= k: mass of the part - 1 nearest in the
  *              sphere that reaches to the next one (Casertano & Hut 1985, ApJ 298, 80); infinite if that has no radius
  *   vdisp      n, velocity dispersion of one coordinate of them and the body itself:
  *              sum m |v - mean v|^2 / (dim sum m), and its square root; NaN if they have no mass
@@ -51,7 +51,7 @@ struct nb_near_found {
 	int k; /* 1 .. NB_NEAR_MOST, < n unless n is 0 */
 	int part;
 	uint64_t *neighbour;
-	double *distance, *hsml, *density, *crowd, *vdisp;
+	double *distance, *hsml, *density, *unbiased, *vdisp;
 };
 
 /* Beside its arguments it takes about 25 bytes of memory for each body, and 40 more for each of those that keys do not

@@ -6,7 +6,7 @@
 #include "kernels/near/near_internal.h"
 
 enum {
-	NB_NEAR_BUNDLE = 64,		 /* bodies that share a walk */
+	NB_NEAR_GROUP = 64,		 /* bodies that share a walk */
 	NB_NEAR_ROOM = NB_NEAR_MOST + 16 /* that meet at once, and a vector that ends beyond them */
 };
 
@@ -52,7 +52,7 @@ NB_MUST_CHECK int nb_near_release(struct nb_near_job *job, int status);
 
 /* Nodes of at most so many bodies, or leaves, that hold all bodies together: *node gets *count of them, in the order of
  * their bodies, and is to be freed. */
-NB_MUST_CHECK int nb_near_find_bundles(const struct nb_near_job *job, uint32_t most, uint32_t **node, size_t *count);
+NB_MUST_CHECK int nb_near_find_groups(const struct nb_near_job *job, uint32_t most, uint32_t **node, size_t *count);
 
 struct nb_near_entry {
 	uint32_t node;
@@ -66,10 +66,10 @@ struct nb_near_targets {
 	struct nb_near_places own, others; /* of these, and of those that they meet */
 	double *d2;			   /* count x k, ascending */
 	uint32_t *body;			   /* count x k, of the tree */
-	int have[NB_NEAR_BUNDLE];	   /* of the k */
-	double last2[NB_NEAR_BUNDLE];	   /* what is farther is not among the k; of a vector more than count */
-	uint32_t within[NB_NEAR_BUNDLE];
-	double mass[NB_NEAR_BUNDLE];
+	int have[NB_NEAR_GROUP];	   /* of the k */
+	double last2[NB_NEAR_GROUP];	   /* what is farther is not among the k; of a vector more than count */
+	uint32_t within[NB_NEAR_GROUP];
+	double mass[NB_NEAR_GROUP];
 	struct nb_near_entry *stack; /* NB_NEAR_STACK */
 };
 

@@ -121,7 +121,7 @@ static inline void nb_near_scale(struct nb_near_job *job, double size)
 
 struct nb_near_sums {
 	size_t row;
-	double hsml, mass, density, crowd, crowd2, vel[3], square;
+	double hsml, mass, density, unbiased, unbiased2, vel[3], square;
 	int next;
 };
 
@@ -152,7 +152,7 @@ static NB_HD struct nb_near_sums nb_near_begin(const struct nb_near_job *job, si
 	s.row = job->perm[i];
 	s.hsml = sqrt(last2);
 	s.mass = s.density = nb_near_mass(job, i);
-	s.crowd = s.crowd2 = s.square = 0;
+	s.unbiased = s.unbiased2 = s.square = 0;
 	s.next = 0;
 	for (int k = 0; k < 3; k++)
 		s.vel[k] = job->nearest.vdisp ? s.mass * nb_near_vel(job, i, (size_t)k) : 0;
@@ -169,9 +169,9 @@ static NB_HD void nb_near_add(const struct nb_near_job *job, struct nb_near_sums
 	s->mass += m;
 	s->density += m * (u < 0.5 ? 1 - 6 * u * u * (1 - u) : 2 * (1 - u) * (1 - u) * (1 - u));
 	if (s->next < to->part)
-		s->crowd += m;
+		s->unbiased += m;
 	else if (s->next == to->part)
-		s->crowd2 = d2;
+		s->unbiased2 = d2;
 	if (to->neighbour)
 		to->neighbour[at] = job->id ? job->id[j] : job->perm[j];
 	if (to->distance)
@@ -194,7 +194,7 @@ static NB_HD void nb_near_spread(const struct nb_near_job *job, struct nb_near_s
 
 static NB_HD void nb_near_end(const struct nb_near_job *job, const struct nb_near_sums *s)
 {
-	const double pi = 3.14159265358979323846, h = s->hsml, r = sqrt(s->crowd2);
+	const double pi = 3.14159265358979323846, h = s->hsml, r = sqrt(s->unbiased2);
 	const int flat = job->bodies.dim == 2, power = -job->bodies.dim * job->exponent;
 	const struct nb_near_found *to = &job->nearest;
 	if (to->hsml)
@@ -202,8 +202,9 @@ static NB_HD void nb_near_end(const struct nb_near_job *job, const struct nb_nea
 	if (to->density)
 		to->density[s->row] = ldexp(
 			s->density * (flat ? 40 / (7 * pi) : 8 / pi) / (h * h * (flat ? 1 : h)), power);
-	if (to->crowd)
-		to->crowd[s->row] = ldexp(s->crowd / ((flat ? pi : 4 * pi / 3) * (s->crowd2 * (flat ? 1 : r))), power);
+	if (to->unbiased)
+		to->unbiased[s->row] = ldexp(
+			s->unbiased / ((flat ? pi : 4 * pi / 3) * (s->unbiased2 * (flat ? 1 : r))), power);
 	if (to->vdisp)
 		to->vdisp[s->row] = sqrt(s->square / (s->mass * job->bodies.dim));
 }

@@ -115,7 +115,7 @@ static int walk(const struct nb_pair_job *job, size_t ncount, uint64_t *count)
 {
 	uint32_t *node = NULL;
 	size_t nnode = 0;
-	int status = nb_near_find_bundles(job->a, TASK, &node, &nnode);
+	int status = nb_near_find_groups(job->a, TASK, &node, &nnode);
 	if (status)
 		return status;
 #pragma omp parallel reduction(max : status)

@@ -1,4 +1,4 @@
-/* Bodies in the order of a tree, in a unit of a power of two; bundles of them that walk together.
+/* Bodies in the order of a tree, in a unit of a power of two; groups of them that walk together.
  *
  * The arrays of the caller are put in that order, so that nothing is there twice, and back at the end.  They stay what
  * they are, of single precision, too, and outside of the box: who reads a place brings it in. */
@@ -237,12 +237,12 @@ int nb_near_release(struct nb_near_job *job, int status)
 	return failed ? failed : status;
 }
 
-int nb_near_find_bundles(const struct nb_near_job *job, uint32_t most, uint32_t **bundle, size_t *count)
+int nb_near_find_groups(const struct nb_near_job *job, uint32_t most, uint32_t **group, size_t *count)
 {
 	const struct nb_tree *tree = &job->tree;
 	uint32_t *stack = nb_alloc(NB_NEAR_STACK, sizeof *stack);
 	int status = stack ? NB_OK : NB_ENOMEM;
-	*bundle = NULL;
+	*group = NULL;
 	for (int counted = 0; !status && counted < 2; counted++) {
 		size_t depth = 0, n = 0;
 		stack[depth++] = 0;
@@ -254,13 +254,13 @@ int nb_near_find_bundles(const struct nb_near_job *job, uint32_t most, uint32_t 
 				continue;
 			}
 			if (counted)
-				(*bundle)[n] = node;
+				(*group)[n] = node;
 			n++;
 		}
 		*count = n;
 		if (!counted)
-			*bundle = nb_alloc(n, sizeof **bundle);
-		status = *bundle ? NB_OK : NB_ENOMEM;
+			*group = nb_alloc(n, sizeof **group);
+		status = *group ? NB_OK : NB_ENOMEM;
 	}
 	nb_free(stack);
 	return status;

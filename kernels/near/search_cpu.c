@@ -1,6 +1,6 @@
-/* The neighbours of bodies by walks of a tree, a bundle of bodies at a time.
+/* The neighbours of bodies by walks of a tree, a group of bodies at a time.
  *
- * A bundle first meets its own bodies, which tells how far the k-th neighbour of each is at most, and then the leaves
+ * A group first meets its own bodies, which tells how far the k-th neighbour of each is at most, and then the leaves
  * that are not farther away than that for all of them, the nearest nodes first. */
 #include "kernels/near/near_cpu_internal.h"
 
@@ -33,23 +33,23 @@ static double farthest(const struct nb_near_targets *t)
 	return last2;
 }
 
-/* The k nearest of bodies of a bundle. */
-static void search(const struct nb_near_job *job, nb_near_meet *meet_leaf, size_t bundle, struct nb_near_targets *t)
+/* The k nearest of bodies of a group. */
+static void search(const struct nb_near_job *job, nb_near_meet *meet_leaf, size_t group, struct nb_near_targets *t)
 {
 	const struct nb_tree *tree = &job->tree;
-	const double *box = tree->box + 6 * bundle;
-	for (uint32_t i = 0; i < NB_NEAR_BUNDLE; i++) {
+	const double *box = tree->box + 6 * group;
+	for (uint32_t i = 0; i < NB_NEAR_GROUP; i++) {
 		t->have[i] = 0;
 		t->last2[i] = INFINITY;
 	}
-	meet_leaf(job, t, box, tree->first[bundle],
-		tree->nchild[bundle] ? tree->count[bundle] : nb_near_count(job, bundle));
+	meet_leaf(
+		job, t, box, tree->first[group], tree->nchild[group] ? tree->count[group] : nb_near_count(job, group));
 	double last2 = farthest(t);
 	size_t depth = 0;
 	t->stack[depth++] = (struct nb_near_entry){0, 0};
 	while (depth) {
 		const struct nb_near_entry entry = t->stack[--depth];
-		if (entry.node == bundle || entry.gap2 > last2)
+		if (entry.node == group || entry.gap2 > last2)
 			continue;
 		if (tree->nchild[entry.node]) {
 			depth += push_children(job, box, entry.node, t->stack + depth);
@@ -93,13 +93,13 @@ static void add_node(const struct nb_near_job *job, size_t node, double radius2,
 	}
 }
 
-/* Those within a radius of bodies of a bundle: whole nodes, where they are near enough. */
-static void count_within(const struct nb_near_job *job, nb_near_tally *tally_leaf, size_t bundle, double radius2,
+/* Those within a radius of bodies of a group: whole nodes, where they are near enough. */
+static void count_within(const struct nb_near_job *job, nb_near_tally *tally_leaf, size_t group, double radius2,
 	struct nb_near_targets *t)
 {
 	const struct nb_tree *tree = &job->tree;
-	const double *box = tree->box + 6 * bundle;
-	for (uint32_t i = 0; i < NB_NEAR_BUNDLE; i++) {
+	const double *box = tree->box + 6 * group;
+	for (uint32_t i = 0; i < NB_NEAR_GROUP; i++) {
 		t->within[i] = 0;
 		t->mass[i] = 0;
 		t->last2[i] = radius2;
@@ -134,16 +134,16 @@ static void store_within(const struct nb_near_job *job, const struct nb_within *
 	}
 }
 
-/* All bundles: either of the two. */
+/* All groups: either of the two. */
 static int walk(const struct nb_near_job *job, const struct nb_within *within)
 {
-	uint32_t *bundle = NULL;
-	size_t nbundle = 0;
-	int status = nb_near_find_bundles(job, NB_NEAR_BUNDLE, &bundle, &nbundle);
+	uint32_t *group = NULL;
+	size_t ngroup = 0;
+	int status = nb_near_find_groups(job, NB_NEAR_GROUP, &group, &ngroup);
 	if (status)
 		return status;
 	const enum nb_isa isa = nb_cpu_isa();
-	const size_t list = within ? 0 : (size_t)NB_NEAR_BUNDLE * (size_t)job->nearest.k;
+	const size_t list = within ? 0 : (size_t)NB_NEAR_GROUP * (size_t)job->nearest.k;
 	const double radius = within ? ldexp(within->radius, -job->exponent) : 0;
 #pragma omp parallel reduction(max : status)
 	{
@@ -151,23 +151,23 @@ static int walk(const struct nb_near_job *job, const struct nb_within *within)
 		t.stack = nb_alloc(NB_NEAR_STACK, sizeof *t.stack);
 		status = t.d2 && t.body && t.stack ? NB_OK : NB_ENOMEM;
 #pragma omp for schedule(dynamic, 16)
-		for (size_t b = 0; b < nbundle; b++) {
-			const uint32_t first = job->tree.first[bundle[b]], end = first + job->tree.count[bundle[b]];
+		for (size_t b = 0; b < ngroup; b++) {
+			const uint32_t first = job->tree.first[group[b]], end = first + job->tree.count[group[b]];
 			for (t.first = first; !status && t.first < end; t.first += t.count) {
-				t.count = end - t.first < NB_NEAR_BUNDLE ? end - t.first : NB_NEAR_BUNDLE;
+				t.count = end - t.first < NB_NEAR_GROUP ? end - t.first : NB_NEAR_GROUP;
 				nb_near_find_places(job, t.first, t.count, &t.own);
 				if (within) {
-					count_within(job, tally[isa], bundle[b], radius * radius, &t);
+					count_within(job, tally[isa], group[b], radius * radius, &t);
 					store_within(job, within, &t);
 				} else {
-					search(job, meet[isa], bundle[b], &t);
+					search(job, meet[isa], group[b], &t);
 					measure(job, &t);
 				}
 			}
 		}
 		nb_free_all(t.d2, t.body, t.stack);
 	}
-	nb_free(bundle);
+	nb_free(group);
 	return status;
 }
 

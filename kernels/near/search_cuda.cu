@@ -86,7 +86,7 @@ static __global__ void mark_kernel(struct nb_tree tree, uint32_t *mark)
 }
 
 /* Leaves of bodies in one place that have not the order of their ids yet. */
-struct is_crowd {
+struct is_dense {
 	const uint32_t *count, *nchild;
 	__device__ bool operator()(size_t k) const
 	{
@@ -95,14 +95,14 @@ struct is_crowd {
 };
 
 /* They get it on the host, as there are hardly ever any. */
-static int sort_crowds(const struct nb_near_job *job, uint32_t *d_perm)
+static int sort_dense(const struct nb_near_job *job, uint32_t *d_perm)
 {
 	const struct nb_tree *tree = &job->tree;
 	const size_t n = job->bodies.n;
 	nb_cuda_buffer<uint32_t> d_row;
 	size_t count = 0;
 	NB_TRY(d_row.alloc(tree->nnode));
-	NB_TRY(nb_rows_of(tree->nnode, is_crowd{tree->count, tree->nchild}, d_row.ptr, &count));
+	NB_TRY(nb_rows_of(tree->nnode, is_dense{tree->count, tree->nchild}, d_row.ptr, &count));
 	if (!count)
 		return NB_OK;
 	std::vector<uint32_t> row(count), perm(n), first(tree->nnode), many(tree->nnode);
@@ -193,7 +193,7 @@ struct prepared {
 		const struct nb_near_bodies &b = job.bodies;
 		NB_TRY(sort());
 		if (b.id)
-			NB_TRY(sort_crowds(&job, perm.ptr));
+			NB_TRY(sort_dense(&job, perm.ptr));
 		NB_TRY(gather(b.id, 1, id));
 		NB_TRY(gather(b.mass, 1, mass));
 		NB_TRY(gather(job.nearest.vdisp ? b.vel : nullptr, 3, vel));

@@ -1,4 +1,4 @@
-/* search_simd.c - bodies of a bundle meet those of a leaf, for one instruction set.  Products and sums are not
+/* search_simd.c - bodies of a group meet those of a leaf, for one instruction set.  Products and sums are not
  * contracted here (Makefile), so that every instruction set finds the same distances. */
 #include "kernels/near/near_cpu_internal.h"
 #include "kernels/simd/simd.h"

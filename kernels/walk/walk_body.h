@@ -211,11 +211,11 @@ static void T(hand_down)(const struct T(walker) * w, struct T(level) * lv)
 
 /* Whether a node of points has so many sources around it that its children are better walked one by one: a list for all
  * would be a long one. */
-static APART int T(is_crowded)(const struct T(walker) * w, const struct T(level) * lv)
+static APART int T(has_many_sources)(const struct T(walker) * w, const struct T(level) * lv)
 {
 	float sum = 0;
 	if (w->nlevel == 1) /* nothing has been opened yet */
-		return w->plan->g->n > CROWD;
+		return w->plan->g->n > MANY_SOURCES;
 	for (size_t e = lv->begin; e < lv->end; e++) {
 		const struct run r = w->entry.at[e];
 		const struct nb_family *f = &w->plan->family[r.family];
@@ -226,7 +226,7 @@ static APART int T(is_crowded)(const struct T(walker) * w, const struct T(level)
 			sum += (float)f->count[b] * fminf(1, 2 * lv->reach / (lv->reach + t.radius[b]));
 		}
 	}
-	return sum > CROWD;
+	return sum > MANY_SOURCES;
 }
 
 /* Enters a node: child `lane` of the node of the last level, or the root. */
@@ -264,7 +264,8 @@ static int T(enter)(struct T(walker) * w, uint32_t lane)
 		lv->eps[k] = plan->soft[NB_SOFT * (size_t)lv->node + k];
 	lv->nkind = 0;
 	const float eps = plan->soft ? 0 : (float)(plan->g->eps * lv->scale);
-	const int group = plan->group[lv->node] && !(plan->apart && tree->nchild[lv->node] > 0 && T(is_crowded)(w, lv));
+	const int group = plan->group[lv->node] &&
+			  !(plan->apart && tree->nchild[lv->node] > 0 && T(has_many_sources)(w, lv));
 	lv->group = group;
 	const double sigma = plan->length / lv->scale;
 	if (plan->least)

@@ -56,8 +56,8 @@ enum {
 	TARGETS = 256,	/* bodies of one group acted on at once */
 	FEW = 4,	/* so few sources that their multipole costs more than they; of fourth order: */
 	FEW_4 = 12,
-	CROWD = 1 << 14, /* sources around points that are not walked together */
-	KINDS = 8	 /* so many softenings in a group are looked at one by one */
+	MANY_SOURCES = 1 << 14, /* sources around points that are not walked together */
+	KINDS = 8		/* so many softenings in a group are looked at one by one */
 };
 
 /* What serves other softenings than one for all is compiled apart, so that the loops for one stay as they are. */

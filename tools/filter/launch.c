@@ -306,7 +306,7 @@ static void wait_for_ranks(struct nb_run *run, void *context)
 {
 	char *command = context;
 	struct nb_group group;
-	pid_t rank0 = 0, told = 0;
+	pid_t rank0 = 0, passed = 0;
 	int pipe;
 	if (!nb_ranks_built())
 		nb_die(NB_EXIT_FAILED, "option '--mpi': this program was built without MPI (make MPI=1)");
@@ -317,8 +317,8 @@ static void wait_for_ranks(struct nb_run *run, void *context)
 	while (!nb_group_has_exited(&group, 0.02)) {
 		rank0 = rank0 ? rank0 : hear(pipe);
 		const pid_t to = rank0 ? rank0 : group.id;
-		if (nb_interrupted() && told != to && kill(to, nb_interrupted()) == 0)
-			told = to;
+		if (nb_interrupted() && passed != to && kill(to, nb_interrupted()) == 0)
+			passed = to;
 	}
 	rank0 = rank0 ? rank0 : hear(pipe);
 	if (!nb_group_is_gone(&group, 1))

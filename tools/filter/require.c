@@ -280,11 +280,11 @@ double nb_require_box(const struct nb_frame *frame, double given)
 {
 	if (given > 0)
 		return given;
-	const double box = nb_box_of(frame), told = nb_require_attribute(frame, "box_size", 0);
-	if (box == 0 && told > 0 && frame->number == 0)
+	const double box = nb_box_of(frame), named = nb_require_attribute(frame, "box_size", 0);
+	if (box == 0 && named > 0 && frame->number == 0)
 		nb_warn("attribute box_size is %g, but that does not make the box periodic (want '--periodic %g' for "
 			"that)",
-			told, told);
+			named, named);
 	return box;
 }
 
@@ -313,11 +313,11 @@ void nb_drop_run_attributes(struct nb_frame *frame)
 	nb_frame_drop_errors(frame);
 }
 
-int nb_tell_once(struct nb_frame *told, const char *what)
+int nb_report_once(struct nb_frame *reported, const char *what)
 {
-	if (nb_frame_attribute(told, what))
+	if (nb_frame_attribute(reported, what))
 		return 0;
-	nb_set_attribute(told, what, "");
+	nb_set_attribute(reported, what, "");
 	return 1;
 }
 

@@ -88,8 +88,9 @@ void nb_refuse_box(const struct nb_frame *frame, const char *what, const char *w
 /* What a run of nb-step has left about itself, e.g. its first energy (etot0): for a tool that makes another system of
  * the bodies, by other masses, positions, velocities, units or another law of force, by fewer bodies or more. */
 void nb_drop_run_attributes(struct nb_frame *frame);
-/* Whether something of that name is to be told, which it is once; its names are kept as attributes of this frame. */
-int nb_tell_once(struct nb_frame *told, const char *what);
+/* Whether something of that name is to be reported, which it is once; its names are kept as attributes of this frame.
+ */
+int nb_report_once(struct nb_frame *reported, const char *what);
 void nb_set_attribute(struct nb_frame *frame, const char *key, const char *value);
 void nb_set_attribute_f64(struct nb_frame *frame, const char *key, double value);
 

@@ -1,4 +1,4 @@
-/* stale.h - what a tool drops because it no longer follows from the bodies, told with -v.
+/* stale.h - what a tool drops because it no longer follows from the bodies, reported with -v.
  *
  *     char before[NB_STALE_TEXT] = "";
  *     nb_list_derived(frame, before);

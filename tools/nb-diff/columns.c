@@ -38,7 +38,7 @@ static void tell_types(struct diff *opt, const struct pair *pair)
 	const struct nb_column *a = pair->column[0], *b = pair->column[1];
 	char key[NB_NAME_SIZE + 8];
 	snprintf(key, sizeof key, "type %s", a->name);
-	if (strcmp(a->dtype, b->dtype) != 0 && nb_tell_once(&opt->told, key))
+	if (strcmp(a->dtype, b->dtype) != 0 && nb_report_once(&opt->reported, key))
 		nb_warn("column '%s' is '%s' in %s and '%s' in %s", a->name, a->dtype, opt->side[0].name, b->dtype,
 			opt->side[1].name);
 }
@@ -50,7 +50,7 @@ static int same_components(struct nb_run *run, struct diff *opt, const struct pa
 	if (a->ncomp == b->ncomp)
 		return 1;
 	run->verdict = DIFFERENT;
-	if (nb_tell_once(&opt->told, a->name))
+	if (nb_report_once(&opt->reported, a->name))
 		nb_warn("column '%s' has %" PRIu32 " components in %s and %" PRIu32 " in %s", a->name, a->ncomp,
 			opt->side[0].name, b->ncomp, opt->side[1].name);
 	return 0;
@@ -228,7 +228,7 @@ static int is_real(const struct nb_column *column)
 	return column->dtype[1] == 'f' && nb_dtype_is_number(column->dtype);
 }
 
-/* All columns of reals that both have; of others a side has alone it is told. */
+/* All columns of reals that both have; others, which one side alone has, are reported. */
 static void compare_all(struct nb_run *run, struct diff *opt)
 {
 	for (int s = 0; s < 2; s++) {
@@ -240,7 +240,7 @@ static void compare_all(struct nb_run *run, struct diff *opt)
 			if (column->table != NB_PARTICLE)
 				continue;
 			snprintf(key, sizeof key, "only %s", column->name);
-			if (!other && nb_tell_once(&opt->told, key))
+			if (!other && nb_report_once(&opt->reported, key))
 				nb_warn("column '%s' is only in %s", column->name, opt->side[s].name);
 			if (s == 0 && other && is_real(column) && is_real(other))
 				compare_pair(run, opt, &(const struct pair){{column, other}});

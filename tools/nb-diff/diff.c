@@ -73,7 +73,7 @@ static void clear(void *self)
 		nb_frame_clear(&opt->side[s].own);
 		nb_free(opt->side[s].row);
 	}
-	nb_frame_clear(&opt->told);
+	nb_frame_clear(&opt->reported);
 }
 
 /* ---- bodies ------------------------------------------------------------------------------------- */
@@ -137,7 +137,7 @@ static void tell_times(struct diff *opt)
 {
 	const double a = nb_require_attribute(opt->side[0].frame, "time", 0);
 	const double b = nb_require_attribute(opt->side[1].frame, "time", 0);
-	if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))) && nb_tell_once(&opt->told, "time"))
+	if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))) && nb_report_once(&opt->reported, "time"))
 		nb_warn("frame %" PRIu64 " is at time %.10g in %s and at %.10g in %s", opt->side[0].frame->number, a,
 			opt->side[0].name, b, opt->side[1].name);
 }

@@ -31,9 +31,9 @@ struct diff {
 		char column[NB_NAME_SIZE + 1];
 	} sum;
 	struct side side[2];
-	int standard;	      /* the side that is standard input, -1: none */
-	size_t count;	      /* bodies of the frame that both have */
-	struct nb_frame told; /* its attributes have the keys of what need not be told again */
+	int standard;		  /* the side that is standard input, -1: none */
+	size_t count;		  /* bodies of the frame that both have */
+	struct nb_frame reported; /* its attributes have the keys of what need not be reported again */
 };
 
 /* columns.c: compares the columns of the bodies that both have. */

@@ -253,15 +253,15 @@ static void compute(struct nb_run *run, struct force *opt, enum method method, s
 	const struct nb_gravity g = describe(run, opt, method, frame);
 	const double start = nb_now();
 	/* only -v prints the counts, and needs to wait for the device */
-	const int told = nb_verbosity() > 0;
+	const int reported = nb_verbosity() > 0;
 	int status;
-	if (!nb_force_active(run, opt, method, frame, &g, told ? &count : NULL, &status, active))
-		status = sum_forces(run, opt, method, frame, &g, told ? &count : NULL);
+	if (!nb_force_active(run, opt, method, frame, &g, reported ? &count : NULL, &status, active))
+		status = sum_forces(run, opt, method, frame, &g, reported ? &count : NULL);
 	if (status == NB_EUNSUPPORTED && method == METHOD_TREE)
 		nb_force_refuse_order(run, opt, frame);
 	if (status == NB_EUNSUPPORTED && opt->jerk)
 		nb_die(NB_EXIT_FAILED, "method %s offers no jerk (want -m direct or tree)", nb_method_name[method]);
-	if (!status && told)
+	if (!status && reported)
 		status = backend->finish();
 	if (status)
 		nb_die(NB_EXIT_FAILED, "%s on backend %s failed in frame %" PRIu64 ": %s", name, backend->name,

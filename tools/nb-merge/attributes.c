@@ -119,7 +119,7 @@ static void compare(
 	if (!first || same(first, text)) {
 		if (!known)
 			nb_set_attribute(frame, key, text);
-		if (!first && nb_tell_once(&opt->told, key))
+		if (!first && nb_report_once(&opt->reported, key))
 			nb_warn("attribute %s is %s in %s and absent in %s: it is kept", key, text,
 				nb_source_name(&input->source, b), nb_source_name(&opt->input[0].source, a));
 		return;
@@ -129,7 +129,7 @@ static void compare(
 		return;
 	}
 	const int larger = strcmp(key, "dim") == 0 && strcmp(text, "3") == 0;
-	if (nb_tell_once(&opt->told, key))
+	if (nb_report_once(&opt->reported, key))
 		nb_warn("attribute %s is %s in %s and %s in %s: %s is taken", key, first,
 			nb_source_name(&opt->input[0].source, a), text, nb_source_name(&input->source, b),
 			larger ? text : first);
@@ -174,7 +174,7 @@ static const char *joined_model(struct merge *opt)
 		same_model = same_model && other && strcmp(model, other) == 0;
 		const int galaxy = nb_frame_is_galaxy(&opt->input[k].frame);
 		galaxies = galaxies && galaxy;
-		if (galaxy && opt->species && nb_tell_once(&opt->told, "species"))
+		if (galaxy && opt->species && nb_report_once(&opt->reported, "species"))
 			nb_warn("disk, bulge and halo are lost, as --species numbers the files (--origin keeps them)");
 	}
 	return opt->species && galaxies ? NULL : same_model ? model : galaxies ? "merger" : NULL;
@@ -236,7 +236,7 @@ static void join_names(struct merge *opt, struct nb_frame *frame)
 			continue;
 		if (opt->ids != IDS_RENUMBER)
 			add_names(opt, frame, k);
-		else if (nb_tell_once(&opt->told, "names"))
+		else if (nb_report_once(&opt->reported, "names"))
 			nb_warn("attribute names is left out, as bodies get other ids (--ids keep or offset keeps it)");
 	}
 }

@@ -72,7 +72,7 @@ static void warn_of_unit(struct merge *opt, struct found a, struct found b)
 {
 	char name[2][NB_SOURCE_NAME], key[NB_NAME_SIZE + 8];
 	snprintf(key, sizeof key, "column %s", a.column->name);
-	if (strcmp(a.column->unit, b.column->unit) != 0 && nb_tell_once(&opt->told, key))
+	if (strcmp(a.column->unit, b.column->unit) != 0 && nb_report_once(&opt->reported, key))
 		nb_warn("column '%s' has the unit '%s' in %s and '%s' in %s: the first is kept", a.column->name,
 			a.column->unit, nb_source_name(&a.input->source, name[0]), b.column->unit,
 			nb_source_name(&b.input->source, name[1]));
@@ -156,7 +156,7 @@ static void add_columns(struct merge *opt, struct nb_frame *frame)
 			nb_source_name(&missing.input->source, name), missing.list,
 			opt->fill ? "zeros would be no sensible values; give '--common' to leave out what not all have"
 				  : "give '--common' to leave out what not all have, or '--fill' for zeros");
-	if (zero.input && nb_tell_once(&opt->told, "fill"))
+	if (zero.input && nb_report_once(&opt->reported, "fill"))
 		nb_verbose("filled with zeros: %s", zero.list);
 }
 

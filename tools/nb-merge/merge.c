@@ -62,7 +62,7 @@ static void clear(void *self)
 		nb_source_close(&opt->input[k].source);
 	}
 	nb_free_all(opt->input, opt->acc);
-	nb_frame_clear(&opt->told);
+	nb_frame_clear(&opt->reported);
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------- */

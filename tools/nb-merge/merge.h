@@ -26,9 +26,9 @@ struct merge {
 
 	struct input *input;
 	int ninput;
-	double *acc;	      /* of an input whose velocities lag, while it is read */
-	uint64_t count;	      /* frames made */
-	struct nb_frame told; /* its attributes have the keys of what need not be told again */
+	double *acc;		  /* of an input whose velocities lag, while it is read */
+	uint64_t count;		  /* frames made */
+	struct nb_frame reported; /* its attributes have the keys of what need not be reported again */
 };
 
 /* ---- columns.c ------------------------------------------------------------------------------------ */
@@ -60,7 +60,7 @@ void nb_merge_finish_ids(struct merge *opt, struct nb_frame *frame);
 
 /* Without --systems: inputs of which some alone have systems end the tool. */
 void nb_merge_require_systems(const struct merge *opt);
-/* The same at the end: bodies of two inputs with one number pull each other, which may not be meant; told once. */
+/* The same at the end: bodies of two inputs with one number pull each other, which may not be meant; reported once. */
 void nb_merge_warn_of_systems(struct merge *opt, struct nb_frame *frame);
 
 /* ---- attributes.c --------------------------------------------------------------------------------- */

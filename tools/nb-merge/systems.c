@@ -36,7 +36,7 @@ void nb_merge_warn_of_systems(struct merge *opt, struct nb_frame *frame)
 	struct nb_systems systems;
 	char name[2][NB_SOURCE_NAME];
 	if (opt->systems || opt->ninput < 2 || !nb_frame_field(frame, NB_SYSTEM) ||
-		nb_frame_attribute(&opt->told, "systems"))
+		nb_frame_attribute(&opt->reported, "systems"))
 		return;
 	nb_find_systems(frame, &systems);
 	for (size_t k = 0; k < systems.n; k++) {
@@ -44,7 +44,7 @@ void nb_merge_warn_of_systems(struct merge *opt, struct nb_frame *frame)
 		const struct input *b = input_of(opt, systems.row[systems.first[k + 1] - 1]);
 		if (a == b)
 			continue;
-		(void)nb_tell_once(&opt->told, "systems");
+		(void)nb_report_once(&opt->reported, "systems");
 		nb_warn("system %" PRIu64
 			" has bodies of %s and of %s, which pull each other (give '--systems' to keep them apart)",
 			systems.number[k], nb_source_name(&a->source, name[0]), nb_source_name(&b->source, name[1]));

@@ -78,11 +78,11 @@ static void clear(void *self)
 /* Edge of the box of a frame. */
 static double find_box(const struct nb_power *opt, const struct nb_frame *frame)
 {
-	const double told = nb_require_attribute(frame, "box_size", 0);
-	if (opt->box == 0 && told > 0 && !opt->pairs.randoms && nb_require_attribute(frame, "box", 0) == 0)
+	const double named = nb_require_attribute(frame, "box_size", 0);
+	if (opt->box == 0 && named > 0 && !opt->pairs.randoms && nb_require_attribute(frame, "box", 0) == 0)
 		nb_die(NB_EXIT_FAILED,
 			"frame %" PRIu64 " has no attribute box (its box_size is %g: want '--periodic %g')",
-			frame->number, told, told);
+			frame->number, named, named);
 	const double box = nb_require_box(frame, opt->box);
 	if (box == 0 && opt->pairs.randoms)
 		return 0;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* It is told when the share rises above most, and may be told again when it has fallen below half of that. */
+/* It is reported when the share rises above most, and may be reported again when it has fallen below half of that. */
 static int begins(int *goes_on, double share, double most)
 {
 	const int before = *goes_on;

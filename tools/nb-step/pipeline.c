@@ -222,9 +222,9 @@ static void report_folding(struct step *s)
 	const struct nb_ring *ring = &s->force.process->ring;
 	const char *before = ring->before, *wish = getenv("NB_FOLD");
 	char names[NB_STAGE_NAMES] = "";
-	if (s->force.told_folding)
+	if (s->force.reported_folding)
 		return;
-	s->force.told_folding = 1;
+	s->force.reported_folding = 1;
 	if (nb_ranks_size() > 1 && !ring->closed)
 		nb_warn("not all of the force pipeline runs in this process (-v says why): the other ranks have no "
 			"part in the rest");

@@ -65,7 +65,7 @@ struct energy {
 	double largest; /* of so many */
 	uint64_t looks;
 	char law[NB_LAW_TEXT]; /* softening, G and field of the input, of which its etot0 is */
-	int other_law;	       /* this run has others: told */
+	int other_law;	       /* this run has others: reported */
 	double warned;	       /* of this error, 0: not yet */
 	double heaviest;       /* mass of a body; 0: not known */
 };
@@ -110,7 +110,7 @@ struct force {
 	uint64_t ids;			       /* fingerprint of the set of ids */
 	double seconds, longest_answer, asked; /* asked: how often */
 	double to_come;			       /* forces of this frame, where that is known */
-	int told_folding;
+	int reported_folding;
 };
 
 void nb_step_start_force(struct step *s);
@@ -183,7 +183,7 @@ struct blocks {
 	int deepest, most;   /* level of the step that is made; of the run */
 	double sent, whole;  /* bodies through the pipeline; if all made the shortest step of each step */
 	double last, hasty;  /* steps of the last level; those that should be shorter: */
-	int warned;	     /* told */
+	int warned;	     /* reported */
 	double unit;	     /* of steps in whole frames: the shortest one that there may be */
 	double mean;	     /* |pot| of all bodies when the step of all began */
 };

@@ -55,7 +55,7 @@ struct systems {
 	double G, eps;		/* of the first state */
 	unsigned char *stopped; /* of each system, enum nb_stopped */
 	double *ended;		/* the time, if it has */
-	uint64_t told;
+	uint64_t reported;
 };
 
 /* Finds them; ends the tool where options would mix them. */
@@ -72,7 +72,7 @@ static inline size_t nb_step_system_row(const struct systems *all, size_t k, siz
 size_t nb_step_system_gather(const struct systems *all, size_t k, size_t ncomp, const double *from, double *to);
 /* Back, 3 each. */
 void nb_step_system_scatter(const struct systems *all, size_t k, const double *from, double *to);
-/* It moves no more; the first is told. */
+/* It moves no more; the first is reported. */
 void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double time, const char *what);
 /* A column with a number for each body, to be written. */
 void *nb_step_new_column(struct step *s, const char *name, const char *dtype, const char *unit);
@@ -154,7 +154,7 @@ struct planets {
 	struct nb_whfast_swarm *swarm;	 /* there; NULL: not begun */
 	uint64_t *steps;		 /* of each */
 	int started;			 /* they have the state of this run */
-	int warned;			 /* of the order of the bodies: told; */
+	int warned;			 /* of the order of the bodies: reported; */
 	int met;			 /* of an encounter */
 	double *q, *v, dt;		 /* of the maps that the first frame had, for steps dt; NULL: it had none */
 };

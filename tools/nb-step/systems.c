@@ -146,7 +146,7 @@ void nb_step_system_stop(struct step *s, size_t k, enum nb_stopped why, double t
 	struct systems *all = &s->systems;
 	all->stopped[k] = (unsigned char)why;
 	all->ended[k] = time;
-	if (all->told++)
+	if (all->reported++)
 		return;
 	nb_step_progress_clear(&s->progress);
 	nb_warn("system %" PRIu64 " ends alone at the time %g: %s (columns 'stopped' and 'system_time' say which do)",

@@ -18,7 +18,7 @@
 
 enum { TYPES = NB_GADGET_HDF5_TYPES, MOST_FILES = 1 << 16, PATH = NB_GADGET_HDF5_PATH };
 
-/* What is wrong with a type is told if it turns out to be wanted. */
+/* What is wrong with a type is reported if it turns out to be wanted. */
 static void put_off(struct nb_gadget_hdf5_reader *reader, unsigned type)
 {
 	if (!*reader->refusal[type])

@@ -176,7 +176,7 @@ static int looks_like(const struct array *array, const unsigned char *head, size
 	return n >= 4 && nb_wire_u32(head, array->big) == array->n ? 2 : 0;
 }
 
-/* One that the user may not read is told of; sockets are none. */
+/* One that the user may not read is reported; sockets are none. */
 static int cannot_open(struct nb_import *in, const char *path)
 {
 	const struct nb_import beside = {.name = path};

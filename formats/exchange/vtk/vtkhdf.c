@@ -26,7 +26,7 @@ struct vtkhdf_writer {
 	} * column;
 	size_t ncolumn;
 	uint64_t bodies, most; /* of all frames so far; of the largest */
-	int told;	       /* of columns that are left out */
+	int reported;	       /* of columns that are left out */
 };
 
 static int holds(const struct nb_export *out, const struct nb_frame *frame, struct nb_column *column)
@@ -188,7 +188,7 @@ static int check(struct nb_export *out, const struct nb_frame *frame)
 		return nb_export_fail(out, "pos has another type than in the first frame");
 	for (size_t c = 0; c < frame->ncolumn; c++)
 		written += (size_t)is_written(frame, &frame->column[c]);
-	if (written > w->ncolumn && !w->told++)
+	if (written > w->ncolumn && !w->reported++)
 		snprintf(out->warning, sizeof out->warning, "columns that the first frame does not have are left out");
 	return NB_OK;
 }

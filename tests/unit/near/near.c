@@ -60,8 +60,8 @@ static int same(double got, double want)
 static void check_nearest(const char *label, const struct nb_near_bodies *b, int k)
 {
 	static uint64_t neighbour[MOST * NB_NEAR_MOST];
-	static double distance[MOST * NB_NEAR_MOST], hsml[MOST], density[MOST], crowd[MOST], vdisp[MOST];
-	const struct nb_near_found want = {k, 5, neighbour, distance, hsml, density, k < 5 ? NULL : crowd, vdisp};
+	static double distance[MOST * NB_NEAR_MOST], hsml[MOST], density[MOST], unbiased[MOST], vdisp[MOST];
+	const struct nb_near_found want = {k, 5, neighbour, distance, hsml, density, k < 5 ? NULL : unbiased, vdisp};
 	int ids = 1, distances = 1, others = 1;
 	WANT(nb_near_nearest_cpu(b, &want) == NB_OK);
 	for (size_t i = 0; i < b->n; i++) {
@@ -89,7 +89,7 @@ static void check_nearest(const char *label, const struct nb_near_bodies *b, int
 		others &= same(hsml[i], h) && same(vdisp[i], sqrt(v2 / m / b->dim));
 		others &= same(density[i], rho / h / h / (b->dim == 3 ? h : 1));
 		others &= k < 5 ||
-			  same(crowd[i], five / (b->dim == 2 ? acos(-1) * r * r : 4 * acos(-1) / 3 * r * r * r));
+			  same(unbiased[i], five / (b->dim == 2 ? acos(-1) * r * r : 4 * acos(-1) / 3 * r * r * r));
 	}
 	WANT(ids);
 	WANT(distances);

@@ -41,14 +41,14 @@ static void compare(const char *label, struct input &in, int dim, double box, in
 	device<double> pos(in.pos), mass(in.mass), vel(in.vel);
 	device<uint64_t> id(in.id);
 	both<uint64_t> neighbour(many);
-	both<double> distance(many), hsml(n), density(n), crowd(n), vdisp(n);
+	both<double> distance(many), hsml(n), density(n), unbiased(n), vdisp(n);
 	const struct nb_near_bodies here = {
 		n, dim, box, in.pos.data(), in.mass.data(), in.vel.data(), ids ? in.id.data() : nullptr, {}};
 	const struct nb_near_bodies there = {n, dim, box, pos.p, mass.p, vel.p, ids ? id.p : nullptr, {}};
 	const struct nb_near_found to = {k, 5, neighbour.cpu.data(), distance.cpu.data(), hsml.cpu.data(),
-		density.cpu.data(), k < 5 ? nullptr : crowd.cpu.data(), vdisp.cpu.data()};
+		density.cpu.data(), k < 5 ? nullptr : unbiased.cpu.data(), vdisp.cpu.data()};
 	const struct nb_near_found to_cuda = {k, 5, neighbour.cuda.p, distance.cuda.p, hsml.cuda.p, density.cuda.p,
-		k < 5 ? nullptr : crowd.cuda.p, vdisp.cuda.p};
+		k < 5 ? nullptr : unbiased.cuda.p, vdisp.cuda.p};
 	WANT(nb_near_nearest_cpu(&here, &to) == NB_OK);
 	WANT(nb_near_nearest_cuda(&there, &to_cuda) == NB_OK);
 	WANT(cudaDeviceSynchronize() == cudaSuccess);
@@ -56,7 +56,7 @@ static void compare(const char *label, struct input &in, int dim, double box, in
 	WANT(distance.same());
 	WANT(hsml.same());
 	WANT(density.same());
-	WANT(k < 5 || crowd.same());
+	WANT(k < 5 || unbiased.same());
 	WANT(vdisp.same());
 }
 

@@ -1,4 +1,4 @@
-/* What comes from the host, and what it is told that pages need. */
+/* What comes from the host, and the report to it of what pages need. */
 #include "tools/nb-view/server/server.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ void nb_server_frame(struct server *s, unsigned char *data, size_t bytes)
 	nb_shot_release(&s->shot);
 	s->shot = shot;
 	s->changed = 1;
-	s->told.ready = UINT32_MAX; /* the host waits to hear of it again */
+	s->reported.ready = UINT32_MAX; /* the host waits to hear of it again */
 }
 
 void nb_server_picture(struct server *s, uint32_t number, unsigned char *data, size_t bytes)
@@ -106,9 +106,9 @@ static void note_needs(struct server *s)
 			needs.nview++;
 		}
 	}
-	if (memcmp(&needs, &s->told, sizeof needs) == 0)
+	if (memcmp(&needs, &s->reported, sizeof needs) == 0)
 		return;
-	s->told = needs;
+	s->reported = needs;
 	nb_server_tell(s, TALK_NEEDS, 0, &needs, sizeof needs);
 }
 

@@ -84,8 +84,8 @@ struct server {
 	uint32_t nby, nrequest;
 	struct request *waiting;
 	double now;
-	int changed; /* the host is to be told what is needed */
-	struct talk_needs told;
+	int changed; /* the host is to get a report of what is needed */
+	struct talk_needs reported;
 	struct {
 		struct MHD_Connection *of;
 		int fd;
