@@ -8,6 +8,9 @@
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
 #                                    that tests put into pipelines; tests/torture/*.c  drivers of make torture
+# `make` alone, whatever target the parts below begin with
+.DEFAULT_GOAL = all
+
 TOOLS   = $(sort $(patsubst tools/%.c,%,$(wildcard tools/nb-*.c)) $(patsubst tools/%/,%,$(wildcard tools/nb-*/)))
 TOOL_C  = $(wildcard tools/nb-*.c tools/nb-*/*.c)
 FORMATS := $(sort $(shell sed -n 's/^const struct nb_format nb_format_\([a-z0-9_]*\) = .*/\1/p' formats/exchange/*/*.c))

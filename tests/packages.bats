@@ -26,6 +26,10 @@ load helper
 	[[ $status -ne 0 && ${lines[0]} == "make dist: NEWS begins with 'nb "*"', and the Makefile has 9.0" ]]
 }
 
+@test "make without a target builds the programs" {
+	make -s -C "$NB_TOP" CUDA=0 -np help 2>/dev/null | grep -E '^\.DEFAULT_GOAL :?= all$'
+}
+
 @test "recipes get version, checksum and place from the archive, and none of them has a version of its own" {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	local recipe
