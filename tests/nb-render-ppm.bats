@@ -1284,3 +1284,14 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	cat plummer.nb plummer.nb | nb-render-ppm -W 128 -H 72 >a.ppm
 	[ "$(pamfile -allimages a.ppm | grep -c 'PPM raw, 128 by 72 *maxval 255')" -eq 2 ]
 }
+
+@test "bodies that fill a periodic box are shown in it; a part of them, and what is given, as in an open system" {
+	seen() { nb-render-ppm -v -W 32 -H 32 "$@" 2>&1 >/dev/null | sed -n 's/.*--\(center\|size\) /\1 /p' | paste -s -d ' '; }
+	nb-gen uniform -n 2000 | nb-calc 'pos = 8 * (pos + 0.5)' '@box = 8' >box.nb
+	[ "$(seen <box.nb)" = 'center 4,4,4 size 8' ]
+	[[ "$(seen --view 45,0 <box.nb)" = 'center 4,4,4 size 11.3'* ]]
+	[[ "$(seen --center 1,2,3 <box.nb)" = 'center 1,2,3 size 8' ]]
+	[[ "$(seen --size 20 <box.nb)" = *' size 20' ]]
+	[ "$(nb-select --where 'x < 2 and y < 2 and z < 2' <box.nb | seen)" = \
+		"$(nb-select --where 'x < 2 and y < 2 and z < 2' <box.nb | nb-calc '@box = 0' | seen)" ]
+}

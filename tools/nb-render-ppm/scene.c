@@ -86,12 +86,31 @@ static double size_to_fit(const struct render *r)
 	return size > 0 ? size : 1;
 }
 
+/* Bodies that fill the periodic box of the frame, of this edge, are seen in it. */
+static void fit_box(struct render *r, double box)
+{
+	struct scene *scene = &r->scene;
+	struct nb_camera *camera = &scene->camera;
+	double across = 0, upward = 0;
+	for (int k = 0; k < 3; k++) {
+		across += box * fabs(camera->right[k]);
+		upward += box * fabs(camera->up[k]);
+	}
+	const double size = fmax(across, upward);
+	if (scene->size <= size)
+		return;
+	scene->size = size;
+	for (int k = 0; k < 3 && !r->parsed.centered && r->parsed.follow == FOLLOW_NOTHING; k++)
+		camera->centre[k] = box / 2;
+}
+
 static void choose_camera(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
 	const struct parsed *parsed = &r->parsed;
 	struct scene *scene = &r->scene;
 	struct nb_camera *camera = &scene->camera;
+	const double box = nb_box_of(b->frame);
 	memcpy(camera->right, parsed->right, sizeof parsed->right);
 	memcpy(camera->up, parsed->up, sizeof parsed->up);
 	memcpy(camera->centre, parsed->center, sizeof parsed->center);
@@ -104,6 +123,8 @@ static void choose_camera(struct render *r)
 		scene->size = MARGIN * size_to_fit(r);
 	else if (!r->size_given)
 		nb_render_require_ok(r, r->backend->camera_size(b->n, b->pos, camera->centre, &scene->size));
+	if (box > 0 && !r->size_given && !(parsed->fit > 0))
+		fit_box(r, box);
 	point_camera(r);
 	scene->inside = 1 - nb_render_share_outside(r);
 }
