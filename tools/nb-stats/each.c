@@ -134,7 +134,7 @@ void nb_stats_open_box(const struct stats *self, struct nb_frame *frame)
 	if (sums || (self->wanted[PROFILE] == 0 && self->epot == EPOT_AUTO && !nb_frame_field(frame, NB_POT)))
 		nb_refuse_box(frame,
 			sums ? "a direct sum of potentials" : "the potential energy of a frame without pot",
-			"'nb-force --potential' before");
+			"'nb-force --potential' before, '--epot none'");
 	nb_require_valid(frame);
 	double *pos = positions(frame), at[3];
 	if (self->centre.kind == CENTRE_COM || self->centre.kind == CENTRE_DENSITY)
