@@ -14,31 +14,24 @@
 
 enum { LEAST = 1024 /* bytes: fewer are not worth it */ };
 
-/* x^e mod P, reflected, as the factor of a reflected product. */
-static uint64_t power(int e)
-{
-	uint32_t r = 0x80000000;
-	while (e-- > 0)
-		r = r >> 1 ^ (r & 1 ? 0xedb88320 : 0);
-	return (uint64_t)r << 1;
-}
-
-/* Distances in bits by which blocks of 128 bits are moved: of four registers, of one, and within one. */
+/* Distances in bits by which blocks of 128 bits are moved: of four registers, of one, and within one.  Moved by d bits,
+ * the low half is multiplied by x^(d + 32) and the high half by x^(d - 32), mod P and reflected: 1 is 2^32 here. */
 enum { BY_2048, BY_512, BY_384, BY_256, BY_128, DISTANCES };
-static const int distance[DISTANCES] = {2048, 512, 384, 256, 128};
-static uint64_t factor[DISTANCES][2]; /* of the low and the high half */
+static const uint64_t factor[DISTANCES][2] = {
+	[BY_2048] = {0x11542778a, 0x1322d1430},
+	[BY_512] = {0x154442bd4, 0x1c6e41596},
+	[BY_384] = {0x03db1ecdc, 0x174359406},
+	[BY_256] = {0x0f1da05aa, 0x15a546366},
+	[BY_128] = {0x1751997d0, 0x0ccaa009e},
+};
 static int can_fold;
 
-__attribute__((constructor)) static void find_factors(void)
+__attribute__((constructor)) static void look_at_processor(void)
 {
 	__builtin_cpu_init();
 	can_fold = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
 		   __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq") &&
 		   nb_cpu_isa() == NB_ISA_AVX512;
-	for (int d = 0; d < DISTANCES; d++) {
-		factor[d][0] = power(distance[d] + 32);
-		factor[d][1] = power(distance[d] - 32);
-	}
 }
 
 NB_FOLDING static inline __m512i factors(int d)
