@@ -68,36 +68,35 @@ static int open_descriptors(pid_t pid)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static const char *usual(enum nb_fifo_end end)
+static int usual(enum nb_fifo_end end)
 {
-	return end == NB_READ_END ? "0" : "1";
+	return end == NB_READ_END ? STDIN_FILENO : STDOUT_FILENO;
+}
+
+int nb_fifo_held_at(pid_t pid, int fd, const struct nb_fifo *fifo, enum nb_fifo_end end)
+{
+	char path[PROC_PATH];
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+	return is_end(AT_FDCWD, path, fifo, end);
 }
 
 int nb_fifo_held(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end, double until)
 {
-	const int fd = open_descriptors(pid);
-	int held = 0;
+	int held = nb_fifo_held_at(pid, usual(end), fifo, end);
+	const int fd = held ? -1 : open_descriptors(pid);
 	if (fd < 0)
-		return 0;
+		return held;
 	DIR *dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
 		return 0;
 	}
-	held = is_end(fd, usual(end), fifo, end);
 	const struct dirent *entry;
 	while (!held && (entry = readdir(dir)) != NULL && nb_now() < until)
 		if (isdigit((unsigned char)entry->d_name[0]))
 			held = is_end(fd, entry->d_name, fifo, end);
 	closedir(dir);
 	return held;
-}
-
-static int held_as_usual(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end)
-{
-	char path[PROC_PATH];
-	snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, usual(end));
-	return is_end(AT_FDCWD, path, fifo, end);
 }
 
 static int program_of(pid_t pid, struct statx *st)
@@ -218,7 +217,8 @@ static void look_at(struct search *s, pid_t pid, int anywhere)
 {
 	if (pid <= 0 || pid == getpid())
 		return;
-	if (anywhere ? nb_fifo_held(pid, s->fifo, s->end, s->until) : held_as_usual(pid, s->fifo, s->end))
+	if (anywhere ? nb_fifo_held(pid, s->fifo, s->end, s->until)
+		     : nb_fifo_held_at(pid, usual(s->end), s->fifo, s->end))
 		found(s, pid);
 }
 

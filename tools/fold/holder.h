@@ -30,6 +30,8 @@ struct nb_fifo {
 int nb_fifo_of(struct nb_fifo *fifo, int fd);
 /* Whether a process holds this end of it; the search ends at the time `until` (nb_now). */
 int nb_fifo_held(pid_t pid, const struct nb_fifo *fifo, enum nb_fifo_end end, double until);
+/* The same of one descriptor. */
+int nb_fifo_held_at(pid_t pid, int fd, const struct nb_fifo *fifo, enum nb_fifo_end end);
 /* Who holds this end of it, other than this process: of several the one that promises most.  Ends at the time `until`
  * (nb_now): NB_HOLDER_MAYBE and "" if no program of this build has been found by then, as the others may be one. */
 enum nb_holder nb_fifo_holder(

@@ -1,7 +1,7 @@
 /* message.h - what goes over the socket between two programs that meet.  Private to tools/fold.
  *
  * Every message is one record of fixed size, with descriptors beside it:
- *   host    NB_SAYS_HELLO                    with its credentials
+ *   host    NB_SAYS_HELLO     value: its descriptor of the FIFO; with its credentials
  *   writer  NB_SAYS_OFFER     value: which descriptors come, in the order of enum nb_offered
  *   host    NB_SAYS_ACCEPTED  or NB_SAYS_REFUSED, text: why; this may come instead of HELLO, too
  *   writer  NB_SAYS_SIGNALLED value: a signal that it got, perhaps

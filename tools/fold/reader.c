@@ -98,7 +98,7 @@ static const char *wrong_peer(int link, int fd, pid_t pid, double until)
 	if (nb_fifo_of(&fifo, fd) || !nb_fifo_held(pid, &fifo, NB_WRITE_END, until))
 		return "it does not write this pipe";
 	/* the peer looks at this process while this one looks at the peer */
-	nb_record_init(&hello, NB_SAYS_HELLO, 0);
+	nb_record_init(&hello, NB_SAYS_HELLO, (uint32_t)fd);
 	if (nb_record_send(link, &hello, NULL, 0, 1))
 		return "it makes no offer";
 	return nb_surroundings_differ(pid, NB_SAME_ALL);

@@ -81,7 +81,8 @@ static void drop_internal_signals(char *status)
 	*end = after;
 }
 
-static void look(struct surroundings *s, pid_t pid)
+/* What NB_SAME_ALL alone compares is not read for less, as somebody waits. */
+static void look(struct surroundings *s, pid_t pid, enum nb_likeness likeness)
 {
 	char path[64];
 	struct statx program;
@@ -96,16 +97,18 @@ static void look(struct surroundings *s, pid_t pid)
 		s->space[i][n > 0 ? n : 0] = '\0';
 	}
 	s->complete = s->space[0][0] != '\0' && statx(process, "root", AT_STATX_DONT_SYNC, STATX_INO, &s->root) == 0 &&
-		      read_text(process, "status", s->status, sizeof s->status) == 0 &&
-		      read_text(process, "limits", s->limits, sizeof s->limits) == 0;
+		      read_text(process, "status", s->status, sizeof s->status) == 0;
 	drop_internal_signals(s->status);
 	read_text(process, "cgroup", s->group, sizeof s->group);
 	read_text(process, "attr/current", s->label, sizeof s->label);
-	errno = 0;
-	s->nice = getpriority(PRIO_PROCESS, (id_t)pid);
-	s->complete = s->complete && errno == 0;
-	s->policy = sched_getscheduler(pid);
-	s->io = (int)syscall(SYS_ioprio_get, 1 /* of a process */, pid);
+	if (likeness == NB_SAME_ALL) {
+		errno = 0;
+		s->nice = getpriority(PRIO_PROCESS, (id_t)pid);
+		s->complete = s->complete && errno == 0 &&
+			      read_text(process, "limits", s->limits, sizeof s->limits) == 0;
+		s->policy = sched_getscheduler(pid);
+		s->io = (int)syscall(SYS_ioprio_get, 1 /* of a process */, pid);
+	}
 	/* one that ends meanwhile has lost its program first: what was read after that does not count */
 	s->complete = s->complete && statx(process, "exe", AT_STATX_DONT_SYNC, STATX_INO, &program) == 0;
 	close(process);
@@ -156,7 +159,7 @@ static const char *compare(const struct surroundings *a, const struct surroundin
 void nb_surroundings_note(void)
 {
 	if (noted != getpid())
-		look(&own, getpid());
+		look(&own, getpid(), NB_SAME_ALL);
 	noted = getpid();
 }
 
@@ -164,7 +167,7 @@ const char *nb_surroundings_differ(pid_t pid, enum nb_likeness likeness)
 {
 	struct surroundings other;
 	nb_surroundings_note();
-	look(&other, pid);
+	look(&other, pid, likeness);
 	return compare(&own, &other, likeness);
 }
 

@@ -119,7 +119,7 @@ static int host_is_right(int link, const struct nb_fifo *fifo, int commands, cha
 		return plain(why, "%s", hello.text);
 	if (got < 0 || hello.says != NB_SAYS_HELLO || pid <= 0)
 		return plain(why, "the reader is of another build");
-	if (!nb_runs_this_program(pid) || !nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE))
+	if (!nb_runs_this_program(pid) || !nb_fifo_held_at(pid, (int)hello.value, fifo, NB_READ_END))
 		return plain(why, "another program answers for the reader");
 	const char *differs = nb_surroundings_differ(pid, NB_SAME_RIGHTS);
 	if (!differs && commands && !nb_inherits_same(pid))
@@ -127,17 +127,30 @@ static int host_is_right(int link, const struct nb_fifo *fifo, int commands, cha
 	return differs ? plain(why, "%s", differs) : 1;
 }
 
-static int offer_all(int link, const struct nb_handover *offer, char why[NB_WHY_SIZE])
+/* What is offered, which takes a moment, while the host is on its way. */
+static void gather(const struct nb_handover *offer, int given[NB_OFFERED])
+{
+	given[NB_OFFERS_IN] = offer->in;
+	given[NB_OFFERS_ERR] = offer->err;
+	given[NB_OFFERS_LISTENER] = offer->listener;
+	given[NB_OFFERS_DIRECTORY] = offer->directory >= 0 ? fcntl(offer->directory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+							   : open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	given[NB_OFFERS_STRINGS] = nb_strings_pack(offer->argc, offer->argv, offer->environment);
+	nb_surroundings_note();
+}
+
+/* Closes what was made for the offer. */
+static void drop(const int given[NB_OFFERED])
+{
+	for (int i = 0; i < NB_OFFERS_IN; i++)
+		if (given[i] >= 0)
+			close(given[i]);
+}
+
+static int offer_all(int link, const int given[NB_OFFERED], char why[NB_WHY_SIZE])
 {
 	struct nb_record record;
-	const int given[NB_OFFERED] = {[NB_OFFERS_IN] = offer->in,
-		[NB_OFFERS_ERR] = offer->err,
-		[NB_OFFERS_LISTENER] = offer->listener,
-		[NB_OFFERS_DIRECTORY] = offer->directory >= 0
-						? fcntl(offer->directory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-						: open(".", O_PATH | O_DIRECTORY | O_CLOEXEC),
-		[NB_OFFERS_STRINGS] = nb_strings_pack(offer->argc, offer->argv, offer->environment)};
-	int fd[NB_OFFERED], n = 0, sent = 0;
+	int fd[NB_OFFERED], n = 0;
 	nb_record_init(&record, NB_SAYS_OFFER, 0);
 	for (int i = 0; i < NB_OFFERED; i++)
 		if (given[i] >= 0 && fcntl(given[i], F_GETFD) >= 0) {
@@ -145,17 +158,12 @@ static int offer_all(int link, const struct nb_handover *offer, char why[NB_WHY_
 			fd[n++] = given[i];
 		}
 	if (given[NB_OFFERS_STRINGS] < 0)
-		plain(why, "its command line and environment cannot be sent");
-	else if (given[NB_OFFERS_DIRECTORY] < 0)
-		plain(why, "its working directory cannot be opened");
-	else if (nb_record_send(link, &record, fd, n, 0) && errno != EPIPE) /* EPIPE: the host has said why before */
-		plain(why, "nothing can be sent: %s", strerror(errno));
-	else
-		sent = 1;
-	for (int i = 0; i < NB_OFFERS_IN; i++)
-		if (given[i] >= 0)
-			close(given[i]);
-	return sent;
+		return plain(why, "its command line and environment cannot be sent");
+	if (given[NB_OFFERS_DIRECTORY] < 0)
+		return plain(why, "its working directory cannot be opened");
+	if (nb_record_send(link, &record, fd, n, 0) && errno != EPIPE) /* EPIPE: the host has said why before */
+		return plain(why, "nothing can be sent: %s", strerror(errno));
+	return 1;
 }
 
 static int accepted(int link, char why[NB_WHY_SIZE])
@@ -196,8 +204,12 @@ int nb_meet_hand_over(int fd, const struct nb_handover *offer, int *link, char w
 	if (to < 0)
 		return 0;
 	setsockopt(to, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-	if (!listener_is_right(to, &fifo, why) || !host_is_right(to, &fifo, offer->commands, why) ||
-		!offer_all(to, offer, why) || !accepted(to, why)) {
+	int given[NB_OFFERED];
+	gather(offer, given);
+	const int taken = listener_is_right(to, &fifo, why) && host_is_right(to, &fifo, offer->commands, why) &&
+			  offer_all(to, given, why) && accepted(to, why);
+	drop(given);
+	if (!taken) {
 		close(to);
 		return 0;
 	}
