@@ -33,8 +33,9 @@ struct nb_coprocess {
 	/* May be set after the start.  Seconds in which no byte moves, in either direction ... */
 	double patience; /* ... after which the command has failed; 0: any number; */
 	double haste;	 /* ... after which it has, once a signal asks for an early end (interrupt.h); 0: any number */
-	double notice_answer,
-		notice; /* ... after which slow is called, while an answer is awaited, or anything else; */
+	/* ... after which slow is called, while an answer is awaited, or anything else, and a command that has lost its
+	 * last program is given up; */
+	double notice_answer, notice;
 	void (*slow)(void *context, enum nb_awaited awaited, double seconds); /* once for each; NULL: nobody */
 	void *context;
 	/* private */

@@ -76,6 +76,19 @@ static int is_converted(struct nb_coprocess *co, double seconds)
 	       (nb_meet_readers(co->to.fd, name) == NB_HOLDER_OURS && strcmp(name, "nb-convert") == 0);
 }
 
+static double notice_of(const struct nb_coprocess *co)
+{
+	return co->awaited == NB_AWAITED_ANSWER ? co->notice_answer : co->notice;
+}
+
+/* A last program that was killed before it began leaves a shell that holds its pipe and waits for the others, which
+ * wait for more. */
+static int is_left(struct nb_coprocess *co, double seconds)
+{
+	return (co->awaited == NB_AWAITED_ANSWER || co->awaited == NB_AWAITED_REST) && notice_of(co) > 0 &&
+	       seconds > notice_of(co) && nb_meet_is_left(co->group.id, co->from.fd, co->to.fd);
+}
+
 /* Why an answer cannot come any more, nothing having moved for so many seconds. */
 static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
 {
@@ -83,6 +96,8 @@ static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
 	if (error && (error != EPIPE || seconds > BROKEN_GRACE))
 		return NB_GAVE_UP_WRITING;
 	if (seconds > GRACE && (nb_ring_lost(&co->ring, co->from.fd) || has_failed(&co->group)))
+		return NB_GAVE_UP_LOST;
+	if (is_left(co, seconds))
 		return NB_GAVE_UP_LOST;
 	if (is_converted(co, seconds))
 		return NB_GAVE_UP_CONVERTED;
@@ -102,8 +117,7 @@ int nb_lull_lasts(struct nb_coprocess *co, struct nb_lull *lull)
 	co->gave_up = reason(co, seconds);
 	if (co->gave_up)
 		return 0;
-	const double notice = co->awaited == NB_AWAITED_ANSWER ? co->notice_answer : co->notice;
-	if (co->slow && seconds > notice && !(co->noticed & 1U << co->awaited)) {
+	if (co->slow && seconds > notice_of(co) && !(co->noticed & 1U << co->awaited)) {
 		co->noticed |= 1U << co->awaited;
 		co->slow(co->context, co->awaited, seconds);
 	}

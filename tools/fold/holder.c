@@ -145,35 +145,43 @@ static int starts_others(const char *name)
 	return 0;
 }
 
+/* What a file of /proc/PID says, up to the end of the first line; "" if nothing. */
+static void read_line(pid_t pid, const char *file, char *text, size_t size)
+{
+	char path[PROC_PATH];
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+}
+
 /* All tools are one file: the name of the tool, or what there was before.  */
 static void name_as_started(pid_t pid, char name[NB_HOLDER_NAME])
 {
-	char path[PROC_PATH], text[NB_HOLDER_NAME];
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	const ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+	char text[NB_HOLDER_NAME];
+	read_line(pid, "comm", text, sizeof text);
 	if (*text)
 		keep_name(text, name);
 }
 
+/* As proc(5) has it, "S" asleep, "Z" a zombie; 0: the process is gone. */
+static char state_of(pid_t pid, pid_t *parent)
+{
+	char text[512], state = 0;
+	read_line(pid, "stat", text, sizeof text);
+	const char *after = strrchr(text, ')'); /* the name may hold anything */
+	*parent = 0;
+	return after && sscanf(after + 1, " %c %d", &state, parent) == 2 ? state : 0;
+}
+
 static pid_t parent_of(pid_t pid)
 {
-	char path[PROC_PATH], text[512];
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	const ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	const char *after = strrchr(text, ')'); /* the name may hold anything */
-	int parent = 0;
-	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : 0;
+	pid_t parent;
+	state_of(pid, &parent);
+	return parent;
 }
 
 static enum nb_holder kind_of(pid_t pid, char name[NB_HOLDER_NAME])
@@ -273,4 +281,52 @@ enum nb_holder nb_fifo_holder(const struct nb_fifo *fifo, enum nb_fifo_end end, 
 		return s.best;
 	name[0] = '\0'; /* one that promises more may be among those that there was no time for */
 	return NB_HOLDER_MAYBE;
+}
+
+/* ---- a command that has lost its last program ---------------------------------------------------- */
+
+/* Whether a process sleeps in a function of the kernel with such a name, which may be "anon_pipe_read". */
+static int sleeps_in(pid_t pid, const char *what)
+{
+	char function[64];
+	read_line(pid, "wchan", function, sizeof function);
+	return strstr(function, what) != NULL;
+}
+
+/* Whether a process, of the group of the shell, is dead or waits for input; *reads: for what is sent. */
+static int only_reads(pid_t pid, const struct nb_fifo *sent, double until, int *reads)
+{
+	pid_t parent;
+	const char state = state_of(pid, &parent);
+	if (state == 0 || state == 'Z')
+		return 1;
+	*reads |= nb_runs_this_program(pid) && nb_fifo_held(pid, sent, NB_READ_END, until);
+	return state == 'S' && (nb_runs_this_program(pid) || sleeps_in(pid, "pipe_read"));
+}
+
+/* others: holders of the write end are looked for outside the group, too. */
+static int is_left(pid_t shell, const struct nb_fifo *answer, const struct nb_fifo *sent, double until, int others)
+{
+	int left = 1, reads = 0;
+	const struct dirent *entry;
+	DIR *dir = opendir("/proc");
+	while (dir && left && nb_now() < until && (entry = readdir(dir)) != NULL) {
+		const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (pid <= 0 || pid == shell || pid == getpid())
+			continue;
+		const int member = getpgid(pid) == shell;
+		left = (!member || only_reads(pid, sent, until, &reads)) &&
+		       !((member || others) && nb_fifo_held(pid, answer, NB_WRITE_END, until));
+	}
+	if (dir)
+		closedir(dir);
+	return dir && left && reads && nb_now() < until;
+}
+
+int nb_fifo_is_left(pid_t shell, const struct nb_fifo *answer, const struct nb_fifo *sent, double until)
+{
+	char name[NB_HOLDER_NAME];
+	name_of(shell, name);
+	return starts_others(name) && sleeps_in(shell, "do_wait") && nb_fifo_held(shell, answer, NB_WRITE_END, until) &&
+	       is_left(shell, answer, sent, until, 0) && is_left(shell, answer, sent, until, 1);
 }

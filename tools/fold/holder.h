@@ -38,6 +38,10 @@ enum nb_holder nb_fifo_holder(
 	const struct nb_fifo *fifo, enum nb_fifo_end end, double until, char name[NB_HOLDER_NAME]);
 /* The one of this build, or 0. */
 pid_t nb_fifo_partner(const struct nb_fifo *fifo, enum nb_fifo_end end, double until);
+/* Whether of a command in a process group, which reads `sent` and shall write `answer`, nobody is left who would: only
+ * its shell holds the write end, and waits for a child; and all others of the group wait for a pipe, or are programs of
+ * this build, asleep, one of which reads.  0 also where the system does not tell, or time is up. */
+int nb_fifo_is_left(pid_t shell, const struct nb_fifo *answer, const struct nb_fifo *sent, double until);
 /* Whether a process runs the very file that this one runs. */
 int nb_runs_this_program(pid_t pid);
 

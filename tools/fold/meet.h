@@ -108,6 +108,10 @@ void nb_meet_clear(struct nb_handover *h);
 enum nb_holder nb_meet_writers(int fifo, char name[NB_HOLDER_NAME]);
 /* The same of the read end. */
 enum nb_holder nb_meet_readers(int fifo, char name[NB_HOLDER_NAME]);
+/* Whether a command, the group of a shell, has lost the program that should write to FIFO from: only the shell, which
+ * waits, holds the write end, and all others wait for a pipe, or are programs of this build, asleep, one of which reads
+ * FIFO to.  0 where the system does not tell.  A few milliseconds, 1 s at most. */
+int nb_meet_is_left(pid_t shell, int from, int to);
 /* The writer of this build, or 0. */
 pid_t nb_meet_writer(int fifo);
 

@@ -67,6 +67,13 @@ enum nb_holder nb_meet_readers(int fifo, char name[NB_HOLDER_NAME])
 	return nb_fifo_of(&it, fifo) ? NB_HOLDER_NONE : nb_fifo_holder(&it, NB_READ_END, nb_now() + LOOK, name);
 }
 
+int nb_meet_is_left(pid_t shell, int from, int to)
+{
+	struct nb_fifo answer, sent;
+	return !nb_fifo_of(&answer, from) && !nb_fifo_of(&sent, to) &&
+	       nb_fifo_is_left(shell, &answer, &sent, nb_now() + PATIENCE);
+}
+
 pid_t nb_meet_writer(int fifo)
 {
 	struct nb_fifo it;

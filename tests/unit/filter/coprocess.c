@@ -72,6 +72,8 @@ static int has_failed(const char *command, const char *error)
 	make_frame(&sent, 1000000);
 	nb_frame_init(&got);
 	CHECK(nb_coprocess_start(&co, command, environ, 2) == 0);
+	co.notice = co.notice_answer = 0.3;
+	co.patience = 30;
 	CHECK(nb_coprocess_send(&co, &sent) == 0);
 	CHECK(nb_coprocess_receive(&co, &got) == -1);
 	const int as_told = strstr(co.error, error) != NULL;
@@ -160,6 +162,7 @@ static int has_lost_patience(const char *command, int frames, double patience, c
 	nb_frame_init(&got);
 	CHECK(nb_coprocess_start(&co, command, environ, 2) == 0);
 	co.patience = patience;
+	co.notice = co.notice_answer = patience / 2;
 	for (int k = 0; k < frames && !status; k++) {
 		make_frame(&sent, 100000);
 		status = nb_coprocess_send(&co, &sent) || nb_coprocess_receive(&co, &got);
@@ -202,8 +205,28 @@ static void finds_no_room(void)
 	unlink(name);
 }
 
-int main(void)
+/* This program reads, and waits for more, in a command whose last program never begins, or whose shell or another
+ * program may still answer. */
+static void loses_its_last_program(const char *reader)
 {
+	static const char *const answers[] = {"%s read | %s read",
+		"exec 3<&0; %s read <&3 >&2 & sleep 1000 >&2; :", "exec 3<&0; %s read <&3 >&2 & while :; do :; done"};
+	char command[200];
+	snprintf(command, sizeof command, "%s read | cat | sh -c 'kill -9 $$'", reader);
+	fails(command, "lost its last program before it answered");
+	for (size_t k = 0; k < sizeof answers / sizeof *answers; k++) {
+		snprintf(command, sizeof command, answers[k], reader, reader);
+		loses_patience(command, 1, "waiting for its answer");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char read_away[4096];
+	while (argc > 1 && read(0, read_away, sizeof read_away) > 0)
+		;
+	if (argc > 1)
+		return 0;
 	alarm(1200); /* a command that is waited for for ever */
 	passes("cat");
 	passes("cat | cat | cat");
@@ -224,5 +247,6 @@ int main(void)
 	loses_patience("cat; sleep 1000", 1, "waiting for its exit");
 	loses_patience("cat; exec >&-; sleep 1000", 1, "waiting for its exit");
 	finds_no_room();
+	loses_its_last_program(argv[0]);
 	return unit_end();
 }
