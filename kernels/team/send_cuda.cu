@@ -250,10 +250,14 @@ static int watch_over(const struct nb_team_worker &worker, const struct nb_team_
 /* The same of all that was sent early. */
 static int watch_over_all(struct nb_team_copies &copies)
 {
-	for (int k = 0; k < copies.n; k++)
-		if (copies.row[k].sent && copies.row[k].sent->early)
-			NB_TRY(watch_over(
-				copies.worker, *copies.row[k].sent, copies.worker.sums + 2 * copies.compared++));
+	for (int k = 0; k < copies.n; k++) {
+		const struct nb_team_sent *const sent = copies.row[k].sent;
+		if (!sent || !sent->early)
+			continue;
+		if (copies.compared == NB_TEAM_EARLY) /* an array was added twice */
+			return NB_ELIMIT;
+		NB_TRY(watch_over(copies.worker, *sent, copies.worker.sums + 2 * copies.compared++));
+	}
 	return NB_OK;
 }
 
@@ -274,16 +278,12 @@ int nb_team_copies::queue(bool compare_later)
 	if (worker.is_primary())
 		return worker.follow_default();
 	bool pushes = false;
-	const auto begin_push = [&]() {
-		if (pushes)
-			return (int)NB_OK;
-		NB_CUDA_TRY(cudaStreamWaitEvent(worker.push, nb_team.ready, 0));
-		NB_TRY(nb_team_follow(worker, 0, worker.push)); /* the memory is there */
-		pushes = true;
-		return (int)NB_OK;
-	};
 	const auto copy = [&](int k) {
-		NB_TRY(begin_push());
+		if (!pushes) {
+			NB_CUDA_TRY(cudaStreamWaitEvent(worker.push, nb_team.ready, 0));
+			NB_TRY(nb_team_follow(worker, 0, worker.push)); /* the memory is there */
+			pushes = true;
+		}
 		NB_CUDA_TRY(cudaMemcpyPeerAsync(
 			row[k].here, worker.device, row[k].there, worker.primary_device, row[k].bytes, worker.push));
 		return (int)NB_OK;

@@ -504,6 +504,22 @@ static void sending(void)
 		for (size_t m = 0; m < members; m++)
 			CHECK(wrong[m] == (changed && m > 0 && nb_team_direct()));
 	}
+	{ /* there is room for the sums of two arrays */
+		const device<double> early(first), also(first);
+		{
+			struct nb_team_early guard(true, early.p, 8 * n, also.p, 8 * n);
+			guard.begin();
+		}
+		OK(nb_team_send(early.p, 8 * n));
+		const int status = nb_team_run(members, [&](struct nb_team_worker &worker) {
+			struct nb_team_copies copies(worker);
+			const double *one[3] = {early.p, early.p, early.p};
+			for (int k = 0; k < 3; k++)
+				NB_TRY(copies.add(&one[k], n));
+			return copies.fetch();
+		});
+		CHECK(status == (members > 1 && nb_team_direct() ? NB_ELIMIT : NB_OK));
+	}
 	OK(nb_team_send(nullptr, 8));
 	OK(nb_team_send(later.p, 0));
 }
