@@ -120,7 +120,7 @@ I=(nb-step --no-history --integrator ias15)
 		"$(sed -n 's/^megno=//p' 1.15.txt 1.8.txt | awk '{ for (k = 0; k < 3; k++) printf "%.6g ", $1 }')"
 	# nothing is left of it in the run of another integrator
 	run ! grep -a megno= <("${I[@]}" --megno --until 1 --every 0 nb-force 1.8.nb | "${I[@]}" --until 2 --every 0 nb-force)
-	fails_with 2 "option '--megno' needs '--integrator ias15'" 'nb-step --megno -d 0.1 nb-force three.nb'
+	fails_with 2 "option '--megno' needs '--integrator ias15' or 'whfast'" 'nb-step --megno -d 0.1 nb-force three.nb'
 	fails_with 1 "'--megno' knows the variations of gravity alone" \
 		"nb-step --integrator ias15 --megno -k 2 'nb-force | nb-extra gr:c=10' three.nb"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# nb-step --restartable: runs by ias15, trace and ar that are stopped and go on, in one system and in many.
+# nb-step --restartable: runs by ias15, trace and ar, and with --megno, that are stopped and go on, in one system and in many.
 
 load helper
 
@@ -16,7 +16,7 @@ setup() {
 }
 
 S=(nb-step --no-history --restartable --integrator)
-HOW=(ias15 'ias15 --megno' 'ias15 -d -0.3' ar 'trace -d 0.07')
+HOW=(ias15 'ias15 --megno' 'ias15 -d -0.3' ar 'trace -d 0.07' 'whfast --megno -d 0.1')
 
 # FILE, what runs it ...: what --resume makes of the beginning of the stream ends as the whole does.
 goes_on() {
@@ -72,6 +72,8 @@ goes_on() {
 	done
 	"${S[@]}" ias15 --until 4 --every-time 2 nb-force one.nb >whole.nb
 	fails_with 1 'has no state of that run' "${S[*]} ias15 --megno --until 6 --resume whole.nb nb-force"
+	nb-step --integrator whfast --megno -d 0.1 --until 4 --every-time 2 nb-force one.nb >map.nb
+	fails_with 1 'has no state of that run' "nb-step --integrator whfast --megno -d 0.1 --until 6 --resume map.nb nb-force"
 	fails_with 1 'has no state of that run' "${S[*]} ias15 -d 1e-3 --until 6 --resume whole.nb nb-force"
 	fails_with 1 'has no state of that run' "${S[*]} ias15 -d -1 --until 0 --resume whole.nb nb-force"
 	fails_with 1 'has no state of that run' "${S[*]} ar --until 6 --resume whole.nb nb-force"

@@ -208,3 +208,25 @@ W=(nb-step --no-history --integrator whfast)
 	run bash -c "$s -d 20 -k 1 nb-force solar.nb 2>&1 >/dev/null"
 	[[ $output == *'the body with id 1 has a period of 87.9'*', which is 4.4 steps (want 6 or more)'* ]]
 }
+
+@test "--megno is that of ias15, changes no step, and is of each system" {
+	nb-gen orbits --systems 6 --no-history 'm=1; m=1e-4 a=1 e=0.04; m=1e-4 a=1.15+0.03*system e=0.04 M=90' >six.nb
+	"${W[@]}" --megno -d 0.1 --until 2000 --every-time 2000 nb-force six.nb | nb-select --frames -1: >map.nb
+	nb-step --integrator ias15 --megno --until 2000 --every-time 2000 nb-force six.nb | nb-select --frames -1: >orbit.nb
+	paste <(mutate show system megno lyapunov <map.nb) <(mutate show megno lyapunov <orbit.nb) | awk 'NR % 3 == 1 { print
+		chaos = $1 == 0
+		bad += chaos ? !($2 > 10 && $4 > 10 && $3 > 0.01 && $5 > 0.01) : !($2 > 1.8 && $2 < 2.2 && $4 > 1.4 && $4 < 2.6 && $3 < 1e-3)
+	} END { exit bad > 0 || NR != 18 }'
+	"${W[@]}" -d 0.1 --until 2000 --every-time 2000 nb-force six.nb | nb-select --frames -1: | cmp <(mutate show pos vel) <(mutate show pos vel <map.nb)
+	nb-select --where 'system == 3' six.nb | "${W[@]}" --megno -d 0.1 --until 2000 --every-time 2000 nb-force | nb-select --frames -1: |
+		mutate show megno lyapunov | cmp - <(nb-select --where 'system == 3' map.nb | mutate show megno lyapunov)
+	# one system has attributes; other steps on the way to given times are nothing to it
+	nb-select --where 'system == 3' six.nb | mutate drop system >one.nb
+	"${W[@]}" --megno -d 0.1 --until 2000 --every-time 7.03 nb-force one.nb | nb-stats --attributes | grep ^megno= | tail -n 1 | cut -d = -f 2 >often
+	close_to "$(cat often)" "$(nb-select --where 'system == 3' map.nb | mutate show megno | head -n 1)" 2e-3
+	fails_with 2 "'--megno' takes no '--kernel lazy'" 'nb-step --integrator whfast -d 0.1 --kernel lazy --megno nb-force one.nb'
+	fails_with 2 "'--megno' takes no '--coordinates democratic'" \
+		'nb-step --integrator whfast -d 0.1 --coordinates democratic --megno nb-force one.nb'
+	fails_with 1 "'--megno' knows the variations of gravity alone" \
+		"nb-step --integrator whfast -d 0.1 --megno -k 2 'nb-force | nb-extra gr-potential:c=10' one.nb"
+}

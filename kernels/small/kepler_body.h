@@ -90,6 +90,14 @@ static NB_HD double solve(const struct orbit *o, struct universal *g)
 	return X;
 }
 
+#define F(name) orbit_##name
+#define V double
+#define INLINE static NB_HD
+#include "kernels/small/tangent_body.h"
+#undef F
+#undef V
+#undef INLINE
+
 /* The rest of h after whole periods of an ellipse, at most half a period; NaN: too many. */
 static NB_HD double without_periods(double mu, double beta, double h)
 {
@@ -99,9 +107,45 @@ static NB_HD double without_periods(double mu, double beta, double h)
 	return n == 0 ? h : fma(-n, period, h);
 }
 
-/* nb_kepler_move */
-static NB_HD int nb_kepler_follow(double mu, double h, double x[3], double v[3])
+/* What an arc of the orbit has beside f, g and their rates.  way: 1, or -1 back in time; h: the time before whole
+ * periods were left out. */
+static NB_HD void fill_arc(
+	struct orbit_arc *a, const struct orbit *o, const struct universal *g, double X, double way, double h)
 {
+	const double z = o->beta * X * X, X2 = X * X;
+	a->mu = o->mu;
+	a->r = o->r;
+	a->inverse_r = 1 / o->r;
+	a->inverse_end = 1 / (o->r + o->eta * g->g1 + o->zeta * g->g2);
+	a->beta = o->beta;
+	a->zeta = o->zeta;
+	a->g0 = g->g0;
+	a->g2 = g->g2;
+	if (fabs(z) > 0.75) {
+		a->g4 = (X2 / 2 - g->g2) / o->beta;
+		a->g5 = way * (X2 * X / 6 - g->g3) / o->beta;
+	} else {
+		enum { TERMS = 7 };
+		double c4 = 1, c5 = 1;
+		for (int k = TERMS - 1; k > 0; k--) {
+			c4 = 1 - z * c4 / ((2 * k + 3) * (2 * k + 4));
+			c5 = 1 - z * c5 / ((2 * k + 4) * (2 * k + 5));
+		}
+		a->g4 = X2 * X2 * c4 / 24;
+		a->g5 = way * X2 * X2 * X * c5 / 120;
+	}
+	/* back in time these change sign */
+	a->eta = way * o->eta;
+	a->X = way * X;
+	a->g1 = way * g->g1;
+	a->g3 = way * g->g3;
+	a->less = h != way * o->h ? 1.5 * (h - way * o->h) / o->beta : 0; /* a period is 2 pi mu / beta^(3/2) */
+}
+
+/* nb_kepler_move, which moves a variation dx, dv of x and v, too, unless dx is null. */
+static NB_HD int nb_kepler_follow(double mu, double h, double x[3], double v[3], double *dx, double *dv)
+{
+	const double all = h;
 	struct orbit o;
 	o.mu = mu;
 	o.r = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
@@ -120,8 +164,7 @@ static NB_HD int nb_kepler_follow(double mu, double h, double x[3], double v[3])
 		return NB_EUNSUPPORTED;
 
 	struct universal g = {1, 0, 0, 0};
-	if (o.h > 0)
-		solve(&o, &g);
+	const double X = o.h > 0 ? solve(&o, &g) : 0;
 	/* f - 1, g, f' and g' - 1 */
 	const double r = o.r + o.eta * g.g1 + o.zeta * g.g2, f = -mu * g.g2 / o.r, at_v = way * (o.h - mu * g.g3);
 	const double rate = -way * mu * g.g1 / (o.r * r);
@@ -135,6 +178,15 @@ static NB_HD int nb_kepler_follow(double mu, double h, double x[3], double v[3])
 	}
 	if (!fine)
 		return NB_EUNSUPPORTED;
+	if (dx) {
+		struct orbit_arc a;
+		fill_arc(&a, &o, &g, X, way, all);
+		a.f = f;
+		a.g = at_v;
+		a.rate = rate;
+		a.last = last;
+		orbit_vary(&a, x, v, dx, dv);
+	}
 	for (int d = 0; d < 3; d++) {
 		x[d] = to_x[d];
 		v[d] = to_v[d];

@@ -1,13 +1,11 @@
 /* variation_cpu.c - how fast neighbouring orbits part. */
-#include "kernels/small/small.h"
+#include "kernels/small/variation_body.h"
+#include "kernels/small/whfast_internal.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { NUMBERS = 3 * NB_SMALL_MOST, NODES = 4, ROUNDS_MOST = 12 };
-
-/* A size beyond which all is scaled: nothing else depends on it. */
-static const double LARGE2 = 0x1p400, SMALLER = 0x1p-200;
 
 /* Between -1 and 1, from the number k. */
 static double mix(uint64_t k)
@@ -19,25 +17,49 @@ static double mix(uint64_t k)
 	return (double)(int64_t)(z >> 11) * 0x1p-52 - 1;
 }
 
-void nb_variation_begin(struct nb_variation *w, const struct nb_ias15 *run)
+/* n bodies, of which those before the first one are not varied. */
+static void begin(struct nb_variation *w, size_t n, size_t first, const double *mu, const double *pos, double eps2)
 {
-	const size_t n = run->n;
 	double least2 = INFINITY;
 	*w = (struct nb_variation){0};
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < i; j++) {
-			double r2 = run->bodies.eps2;
-			for (size_t k = 0; k < 3 * n; k += n)
-				r2 += (run->x[k + i] - run->x[k + j]) * (run->x[k + i] - run->x[k + j]);
-			const double pull = fabs(run->bodies.mu[i] + run->bodies.mu[j]);
+			double r2 = eps2;
+			for (size_t k = 0; k < 3; k++)
+				r2 += (pos[3 * i + k] - pos[3 * j + k]) * (pos[3 * i + k] - pos[3 * j + k]);
+			const double pull = fabs(mu[i] + mu[j]);
 			if (pull > 0)
 				least2 = fmin(least2, r2 * sqrt(r2) / pull);
 		}
-	w->unit2 = isfinite(least2) ? least2 : 1;
-	for (size_t k = 0; k < 3 * n; k++) {
+	w->megno.unit2 = isfinite(least2) ? least2 : 1;
+	for (size_t k = 3 * first; k < 3 * n; k++) {
 		w->d[k] = mix(2 * k);
-		w->u[k] = mix(2 * k + 1) / sqrt(w->unit2);
+		w->u[k] = mix(2 * k + 1) / sqrt(w->megno.unit2);
 	}
+}
+
+void nb_variation_begin(struct nb_variation *w, const struct nb_ias15 *run)
+{
+	double pos[3 * NB_SMALL_MOST];
+	for (size_t i = 0; i < run->n; i++)
+		for (size_t k = 0; k < 3; k++)
+			pos[3 * i + k] = run->x[k * run->n + i];
+	begin(w, run->n, 0, run->bodies.mu, pos, run->bodies.eps2);
+}
+
+int nb_variation_begin_whfast(struct nb_variation *w, struct nb_whfast *run, const double *pos)
+{
+	double mu[NB_WHFAST_MOST] = {run->star}, size2 = 0;
+	if (run->extra || run->relativity != 0 || run->democratic || run->lazy)
+		return NB_EUNSUPPORTED;
+	for (size_t i = 1; i < run->n; i++)
+		mu[i] = run->gm[i - 1];
+	begin(w, run->n, 1, mu, pos, 0);
+	for (size_t k = 0; k < 3 * run->n; k++)
+		size2 += w->d[k] * w->d[k] + w->megno.unit2 * (w->u[k] * w->u[k]);
+	w->megno.log_size2 = size2 > 0 ? nb_variation_log(size2) : 0;
+	run->variation = w;
+	return NB_OK;
 }
 
 /* Accelerations of the variation d where the bodies are at pos. */
@@ -94,11 +116,6 @@ static struct rule find_rule(void)
 		}
 	}
 	return r;
-}
-
-static double at_now(const struct nb_variation *w)
-{
-	return w->time != 0 ? 2 * w->part / w->time : 0;
 }
 
 /* Half the rate of the logarithm of a size. */
@@ -159,52 +176,55 @@ void nb_variation_follow(struct nb_variation *w, const struct nb_ias15 *run)
 {
 	const struct rule r = find_rule();
 	const size_t m = 3 * run->n;
-	const double h = run->last, before = at_now(w);
-	double a[NODES][NUMBERS], u[NODES][NUMBERS], d[NODES][NUMBERS], size2 = 0;
+	const double h = run->last;
+	double a[NODES][NUMBERS], u[NODES][NUMBERS], d[NODES][NUMBERS], size2 = 0, more = 0;
 	if (run->n < 2)
 		return;
 	fit(w, run, &r, a, u, d);
 	for (int i = 0; i < NODES; i++)
-		w->part += h * r.whole[i] * (w->time + r.node[i] * h) * rate_of(w->unit2, m, d[i], u[i], a[i]);
+		more += h * r.whole[i] * (w->megno.time + r.node[i] * h) * rate_of(w->megno.unit2, m, d[i], u[i], a[i]);
 	for (size_t k = 0; k < m; k++) {
 		for (int i = 0; i < NODES; i++) {
 			w->d[k] += h * r.whole[i] * u[i][k];
 			w->u[k] += h * r.whole[i] * a[i][k];
 		}
-		size2 += w->d[k] * w->d[k] + w->unit2 * w->u[k] * w->u[k];
+		size2 += w->d[k] * w->d[k] + w->megno.unit2 * w->u[k] * w->u[k];
 	}
-	for (size_t k = 0; k < m && size2 > LARGE2; k++) {
-		w->d[k] *= SMALLER;
-		w->u[k] *= SMALLER;
+	for (size_t k = 0; k < m && size2 > nb_variation_large2; k++) {
+		w->d[k] *= nb_variation_smaller;
+		w->u[k] *= nb_variation_smaller;
 	}
-	w->time += h;
-	w->integral += h / 2 * (before + at_now(w));
-	w->n++;
-	const double t = w->time - w->mean_t, y = at_now(w) - w->mean_y;
-	w->mean_t += t / (double)w->n;
-	w->mean_y += y / (double)w->n;
-	w->spread += t * (w->time - w->mean_t);
-	w->both += t * (at_now(w) - w->mean_y);
+	nb_megno_add(&w->megno, h, more);
 }
 
 double nb_variation_megno(const struct nb_variation *w)
 {
-	return w->time != 0 ? w->integral / w->time : 0;
+	return w->megno.time != 0 ? w->megno.integral / w->megno.time : 0;
 }
 
 double nb_variation_exponent(const struct nb_variation *w)
 {
-	return w->n > 2 && w->spread > 0 ? copysign(1, w->time) * w->both / w->spread : 0;
+	const struct nb_megno *m = &w->megno;
+	return m->n > 2 && m->spread > 0 ? copysign(1, m->time) * m->both / m->spread : 0;
 }
 
 void nb_variation_carry(struct nb_variation *w, size_t n, struct nb_carry *c)
 {
-	double steps = (double)w->n;
-	double *const one[] = {
-		&w->unit2, &w->time, &w->part, &w->integral, &steps, &w->mean_t, &w->mean_y, &w->spread, &w->both};
+	struct nb_megno *m = &w->megno;
+	double *const one[] = {&m->unit2, &m->time, &m->part, &m->y, &m->integral, &m->log_size2, &m->n, &m->mean_t,
+		&m->mean_y, &m->spread, &m->both};
 	nb_carry_numbers(c, w->d, 3 * n);
 	nb_carry_numbers(c, w->u, 3 * n);
 	for (size_t k = 0; k < sizeof one / sizeof *one; k++)
 		nb_carry_numbers(c, one[k], 1);
-	w->n = steps >= 0 && steps < 0x1p53 ? (uint64_t)steps : 0;
+}
+
+int nb_variation_change_step(const struct nb_whfast *run, double h)
+{
+	struct nb_whfast at = *run;
+	int status = nb_whfast_drift(&at, -at.h / 2);
+	status = status ? status : nb_whfast_correct(&at, -1);
+	at.h = h;
+	status = status ? status : nb_whfast_correct(&at, 1);
+	return status ? status : nb_whfast_drift(&at, h / 2);
 }

@@ -36,6 +36,7 @@ struct nb_whfast {
 	size_t n;
 	const struct nb_extra
 		*extra; /* forces beside gravity, without velocities; NULL, as nb_whfast_begin sets it: none */
+	struct nb_variation *variation; /* that moves with it (variation.h); NULL, as nb_whfast_load sets it: none */
 	double h;
 	int corrector; /* its order, 0: none */
 	int lazy;

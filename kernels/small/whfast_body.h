@@ -4,7 +4,10 @@
  * V is such a vector, M a mask; TURN(a, k): the vector a turned by k lanes; PAIRS(DO): DO(k) for 1 <= k < LANES / 2;
  * UP(DO): for powers of two below LANES; SOME(it): whether it is so in any of the systems that take a step together.
  * F(choose), F(where), F(size), F(root), F(all), F(from) and F(move_rest) are those of the file that includes this.
- * Which sums are made, and in which order, follows from LANES alone. */
+ * Which sums are made, and in which order, follows from LANES alone.
+ *
+ * Beside planets p, or positions, a variation of them is moved in the same way (variation.h): dp, dq; null: none is.
+ * That changes no bit of p. */
 
 /* Constants of a system. */
 struct F(system) {
@@ -16,6 +19,8 @@ struct F(system) {
 struct F(planets) {
 	V q[3], v[3];
 };
+
+#include "kernels/small/tangent_body.h"
 
 #if LANES > PART
 /* The same as below, with the parts in registers. */
@@ -84,58 +89,92 @@ INLINE V F(larger)(V a, V b)
 	return F(choose)(a > b, a, b);
 }
 
+/* For the separation d, its square s2 and s = s2^(-3/2), from its variation e that of s d, over s. */
+INLINE void F(vary_pull)(const V *d, V s2, V s, V *e)
+{
+	const V inverse = s * s2, back = 3 * inverse * inverse * (d[0] * e[0] + d[1] * e[1] + d[2] * e[2]);
+	for (int k = 0; k < 3; k++)
+		e[k] -= back * d[k];
+}
+
 /* Adds the accelerations of planets by each other: in each lane those by the lanes 1, -1, 2, -2 ... from it, in this
  * order.  closest: largest G (m_i + m_j) / d^3 so far. */
 #if LANES > PART
-INLINE void F(attract)(const V *r, const struct F(system) * c, V *a, V *closest)
+INLINE void F(attract)(const V *r, const V *dr, const struct F(system) * c, V *a, V *da, V *closest)
 {
-	double twice[4][2 * LANES];
-	for (int d = 0; d < 4; d++) {
-		memcpy(twice[d], d < 3 ? &r[d] : &c->gm, sizeof r[0]);
+	enum { GM = 3, VARIED };
+	double twice[VARIED + 3][2 * LANES];
+	for (int d = 0; d < (dr ? VARIED + 3 : VARIED); d++) {
+		memcpy(twice[d], d < GM ? &r[d] : d == GM ? &c->gm : &dr[d - VARIED], sizeof r[0]);
 		memcpy(twice[d] + LANES, twice[d], sizeof r[0]);
 	}
 	for (size_t p = 0; p < LANES; p += PART) {
 		const struct OF_PART(planets) at = {
 			.q = {OF_PART(load)(twice[0] + p), OF_PART(load)(twice[1] + p), OF_PART(load)(twice[2] + p)}};
-		const OF_PART(vec) gm = OF_PART(load)(twice[3] + p);
-		OF_PART(vec) sum[3], near = OF_PART(load)((const double *)closest + p);
-		for (int d = 0; d < 3; d++)
+		const OF_PART(vec) gm = OF_PART(load)(twice[GM] + p);
+		OF_PART(vec) sum[3], more[3], near = OF_PART(load)((const double *)closest + p);
+		for (int d = 0; d < 3; d++) {
 			sum[d] = OF_PART(load)((const double *)&a[d] + p);
+			more[d] = da ? OF_PART(load)((const double *)&da[d] + p) : sum[d];
+		}
 		for (size_t k = 2; k <= LANES; k++) {
 			const size_t j = p + (k % 2 == 0 ? k / 2 : LANES - k / 2);
 			const OF_PART(vec) d0 = OF_PART(load)(twice[0] + j) - at.q[0],
 					   d1 = OF_PART(load)(twice[1] + j) - at.q[1],
 					   d2 = OF_PART(load)(twice[2] + j) - at.q[2];
 			const OF_PART(vec) s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * OF_PART(root)(s2));
-			const OF_PART(vec) here = OF_PART(load)(twice[3] + j) * s;
+			const OF_PART(vec) here = OF_PART(load)(twice[GM] + j) * s;
 			near = OF_PART(larger)(near, here + gm * s);
 			sum[0] += here * d0;
 			sum[1] += here * d1;
 			sum[2] += here * d2;
+			if (dr) {
+				const OF_PART(vec) apart[3] = {d0, d1, d2};
+				OF_PART(vec) e[3];
+				for (int d = 0; d < 3; d++)
+					e[d] = OF_PART(load)(twice[VARIED + d] + j) -
+					       OF_PART(load)(twice[VARIED + d] + p);
+				OF_PART(vary_pull)(apart, s2, s, e);
+				for (int d = 0; d < 3; d++)
+					more[d] += here * e[d];
+			}
 		}
-		for (int d = 0; d < 3; d++)
+		for (int d = 0; d < 3; d++) {
 			memcpy((double *)&a[d] + p, &sum[d], sizeof sum[d]);
+			if (da)
+				memcpy((double *)&da[d] + p, &more[d], sizeof more[d]);
+		}
 		memcpy((double *)closest + p, &near, sizeof near);
 	}
 }
 #else
 /* Pairs k lanes apart: each lane with the one behind it, and the reaction on that. */
-#define PAIR(k)                                                                                          \
-	{                                                                                                \
-		const V d0 = TURN(r[0], k) - r[0], d1 = TURN(r[1], k) - r[1], d2 = TURN(r[2], k) - r[2]; \
-		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2));                    \
-		const V here = TURN(c->gm, k) * s, there = c->gm * s;                                    \
-		const V back0 = there * d0, back1 = there * d1, back2 = there * d2;                      \
-		*closest = F(larger)(*closest, here + there);                                            \
-		a[0] += here * d0;                                                                       \
-		a[1] += here * d1;                                                                       \
-		a[2] += here * d2;                                                                       \
-		a[0] -= TURN(back0, LANES - (k));                                                        \
-		a[1] -= TURN(back1, LANES - (k));                                                        \
-		a[2] -= TURN(back2, LANES - (k));                                                        \
+#define PAIR(k)                                                                                            \
+	{                                                                                                  \
+		const V d0 = TURN(r[0], k) - r[0], d1 = TURN(r[1], k) - r[1], d2 = TURN(r[2], k) - r[2];   \
+		const V s2 = d0 * d0 + d1 * d1 + d2 * d2, s = 1 / (s2 * F(root)(s2));                      \
+		const V here = TURN(c->gm, k) * s, there = c->gm * s;                                      \
+		const V back0 = there * d0, back1 = there * d1, back2 = there * d2;                        \
+		*closest = F(larger)(*closest, here + there);                                              \
+		a[0] += here * d0;                                                                         \
+		a[1] += here * d1;                                                                         \
+		a[2] += here * d2;                                                                         \
+		a[0] -= TURN(back0, LANES - (k));                                                          \
+		a[1] -= TURN(back1, LANES - (k));                                                          \
+		a[2] -= TURN(back2, LANES - (k));                                                          \
+		if (dr) {                                                                                  \
+			const V apart[3] = {d0, d1, d2};                                                   \
+			V e[3] = {TURN(dr[0], k) - dr[0], TURN(dr[1], k) - dr[1], TURN(dr[2], k) - dr[2]}; \
+			F(vary_pull)(apart, s2, s, e);                                                     \
+			for (int d = 0; d < 3; d++) {                                                      \
+				const V back = there * e[d];                                               \
+				da[d] += here * e[d];                                                      \
+				da[d] -= TURN(back, LANES - (k));                                          \
+			}                                                                                  \
+		}                                                                                          \
 	}
 
-INLINE void F(attract)(const V *r, const struct F(system) * c, V *a, V *closest)
+INLINE void F(attract)(const V *r, const V *dr, const struct F(system) * c, V *a, V *da, V *closest)
 {
 	PAIRS(PAIR)
 	enum { HALF = LANES / 2 };
@@ -145,14 +184,21 @@ INLINE void F(attract)(const V *r, const struct F(system) * c, V *a, V *closest)
 	a[0] += here * d0;
 	a[1] += here * d1;
 	a[2] += here * d2;
+	if (dr) {
+		const V apart[3] = {d0, d1, d2};
+		V e[3] = {TURN(dr[0], HALF) - dr[0], TURN(dr[1], HALF) - dr[1], TURN(dr[2], HALF) - dr[2]};
+		F(vary_pull)(apart, s2, s, e);
+		for (int d = 0; d < 3; d++)
+			da[d] += here * e[d];
+	}
 }
 #endif
 
 /* Accelerations of all pairs but that of the first two bodies, transformed, without those of the Kepler orbits.
  * Positions r and accelerations are relative to the star, whose own acceleration, -pull, enters with its mass. */
-INLINE void F(accelerate)(const V *q, const struct F(system) * c, V *a, V *closest)
+INLINE void F(accelerate)(const V *q, const V *dq, const struct F(system) * c, V *a, V *da, V *closest)
 {
-	V r[3], pull[3];
+	V r[3], pull[3], dr[3], dpull[3];
 	for (int d = 0; d < 3; d++)
 		r[d] = q[d] + F(before)(c->share * q[d]);
 	const V r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
@@ -165,42 +211,72 @@ INLINE void F(accelerate)(const V *q, const struct F(system) * c, V *a, V *close
 		pull[d] = c->star * F(total)(c->gm * b);
 		a[d] = -c->star * b;
 	}
-	F(attract)(r, c, a, closest);
+	if (dq) {
+		for (int d = 0; d < 3; d++)
+			dr[d] = dq[d] + F(before)(c->share * dq[d]);
+		V db[3] = {dr[0], dr[1], dr[2]};
+		F(vary_pull)(r, r2, at_r, db);
+		for (int d = 0; d < 3; d++) {
+			dpull[d] = c->star * F(total)(c->gm * (at_r * db[d]));
+			da[d] = -c->star * (at_r * db[d]);
+		}
+	}
+	F(attract)(r, dq ? dr : NULL, c, a, da, closest);
 	for (int d = 0; d < 3; d++) {
 		const V inside = c->inner * (F(before)(c->gm * a[d]) + pull[d]);
 		a[d] = F(where)(c->live, (a[d] - inside) + at_q * q[d]);
 	}
+	if (dq) {
+		V e[3] = {dq[0], dq[1], dq[2]};
+		F(vary_pull)(q, q2, at_q * c->inverse_mu, e);
+		for (int d = 0; d < 3; d++) {
+			const V inside = c->inner * (F(before)(c->gm * da[d]) + dpull[d]);
+			da[d] = F(where)(c->live, (da[d] - inside) + at_q * e[d]);
+		}
+	}
 }
 
-/* ahead: the accelerations are those at q + ahead a(q) (whfast.h). */
-INLINE void F(kick)(struct F(planets) * p, const struct F(system) * c, double h, double ahead, V *closest)
+/* ahead: the accelerations are those at q + ahead a(q) (whfast.h), of which no variation is known. */
+INLINE void F(kick)(
+	struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h, double ahead, V *closest)
 {
-	V a[3], q[3];
-	F(accelerate)(p->q, c, a, closest);
-	if (SOME(ahead != 0)) {
+	V a[3], da[3], q[3];
+	F(accelerate)(p->q, dp ? dp->q : NULL, c, a, da, closest);
+	if (!dp && SOME(ahead != 0)) {
 		for (int d = 0; d < 3; d++)
 			q[d] = ahead != 0 ? p->q[d] + ahead * a[d] : p->q[d];
-		F(accelerate)(q, c, a, closest); /* where ahead is 0: the same once more */
+		F(accelerate)(q, NULL, c, a, NULL, closest); /* where ahead is 0: the same once more */
 	}
-	for (int d = 0; d < 3; d++)
+	for (int d = 0; d < 3; d++) {
 		p->v[d] += h * a[d];
+		if (dp)
+			dp->v[d] += h * da[d];
+	}
 }
 
 #if LANES > PART
-INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double h)
+INLINE size_t F(drift)(struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h)
 {
 	for (size_t k = 0; k < LANES; k += PART) {
-		struct OF_PART(planets) some;
+		struct OF_PART(planets) some, varied;
 		struct OF_PART(system) of = {.mu = OF_PART(load)((const double *)&c->mu + k),
 			.inverse_mu = OF_PART(load)((const double *)&c->inverse_mu + k)};
 		for (int d = 0; d < 3; d++) {
 			some.q[d] = OF_PART(load)((const double *)&p->q[d] + k);
 			some.v[d] = OF_PART(load)((const double *)&p->v[d] + k);
+			if (dp) {
+				varied.q[d] = OF_PART(load)((const double *)&dp->q[d] + k);
+				varied.v[d] = OF_PART(load)((const double *)&dp->v[d] + k);
+			}
 		}
-		const size_t failed = OF_PART(drift)(&some, &of, h);
+		const size_t failed = OF_PART(drift)(&some, dp ? &varied : NULL, &of, h);
 		for (int d = 0; d < 3; d++) {
 			memcpy((double *)&p->q[d] + k, &some.q[d], sizeof some.q[d]);
 			memcpy((double *)&p->v[d] + k, &some.v[d], sizeof some.v[d]);
+			if (dp) {
+				memcpy((double *)&dp->q[d] + k, &varied.q[d], sizeof varied.q[d]);
+				memcpy((double *)&dp->v[d] + k, &varied.v[d], sizeof varied.v[d]);
+			}
 		}
 		if (failed)
 			return failed + k;
@@ -221,13 +297,25 @@ INLINE void F(stumpff)(V z, V *c2, V *c3)
 	*c3 = even3 - z * odd3;
 }
 
+/* The functions behind them, c4 and c5, for a variation: by 7 terms, to 1e-15. */
+INLINE void F(stumpff_more)(V z, V *c4, V *c5)
+{
+	const V z2 = z * z;
+	const V even4 = ((z2 * (1 / 20922789888000.0) + 1 / 479001600.0) * z2 + 1 / 40320.0) * z2 + 1 / 24.0;
+	const V odd4 = (z2 * (1 / 87178291200.0) + 1 / 3628800.0) * z2 + 1 / 720.0;
+	const V even5 = ((z2 * (1 / 355687428096000.0) + 1 / 6227020800.0) * z2 + 1 / 362880.0) * z2 + 1 / 120.0;
+	const V odd5 = (z2 * (1 / 1307674368000.0) + 1 / 39916800.0) * z2 + 1 / 5040.0;
+	*c4 = even4 - z * odd4;
+	*c5 = even5 - z * odd5;
+}
+
 /* What the fast way has not solved, lane by lane; returns the body that cannot be followed, or 0. */
-REST size_t F(move_rest)(struct F(planets) * p, const struct F(system) * c, double h, M fine);
+REST size_t F(move_rest)(struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h, M fine);
 
 /* Along the orbits, by universal variables as in kepler_cpu.c: a series as the first X, two steps of Halley's method,
  * and Taylor series over the second one, if that is small.  A lane in which it is not, or whose X is beyond the series
  * of Stumpff's functions, is left to nb_kepler_move.  Returns the body that cannot be followed, or 0. */
-INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double h)
+INLINE size_t F(drift)(struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h)
 {
 	const V *q = p->q, *v = p->v;
 	const V r2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2], v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
@@ -259,19 +347,36 @@ INLINE size_t F(drift)(struct F(planets) * p, const struct F(system) * c, double
 	const V rate = -c->mu * g1 * inverse_r * inverse_end;
 	const V last = F(choose)(1 + f >= 0.5, (g * rate - f) / (1 + f), -c->mu * g2 * inverse_end);
 	fine &= end > 0;
-	struct F(planets) to;
+	struct F(planets) to, varied;
+	if (dp) {
+		const V none = {0};
+		struct F(arc) o = {c->mu, inverse_r, r, eta, beta, zeta, X + by, inverse_end, 1 - beta * g2, g1, g2, g3,
+			none, none, f, g, rate, last, none};
+		const V X2 = o.X * o.X;
+		F(stumpff_more)(beta * X2, &o.g4, &o.g5);
+		o.g4 *= X2 * X2;
+		o.g5 *= X2 * X2 * o.X;
+		varied = *dp;
+		F(vary)(&o, q, v, varied.q, varied.v);
+	}
 	for (int d = 0; d < 3; d++) {
 		to.q[d] = q[d] + (f * q[d] + g * v[d]);
 		to.v[d] = v[d] + (rate * q[d] + last * v[d]);
 	}
 	if (__builtin_expect(F(all)(fine), 1)) {
 		*p = to;
+		if (dp)
+			*dp = varied;
 		return 0;
 	}
 	for (int d = 0; d < 3; d++) {
 		p->q[d] = F(choose)(fine, to.q[d], q[d]);
 		p->v[d] = F(choose)(fine, to.v[d], v[d]);
+		if (dp) {
+			dp->q[d] = F(choose)(fine, varied.q[d], dp->q[d]);
+			dp->v[d] = F(choose)(fine, varied.v[d], dp->v[d]);
+		}
 	}
-	return F(move_rest)(p, c, h, fine);
+	return F(move_rest)(p, dp, c, h, fine);
 }
 #endif

@@ -151,8 +151,7 @@ static int stage(struct nb_whfast *w, double a, double b)
 	return status ? status : run(w, b * w->h, a * w->h);
 }
 
-/* way 1: from positions and velocities to those of the map; -1: back. */
-static int correct(struct nb_whfast *w, int way)
+int nb_whfast_correct(struct nb_whfast *w, int way)
 {
 	const struct corrector *c = corrector_of(w->corrector);
 	int status = NB_OK;
@@ -206,6 +205,7 @@ int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, do
 {
 	w->h = h;
 	w->failed = 0;
+	w->variation = NULL;
 	if (w->democratic && w->n > 0)
 		load_democratic(w, pos, vel);
 	for (int d = 0; d < 3 && w->n > 0 && !w->democratic; d++) {
@@ -220,16 +220,17 @@ int nb_whfast_load(struct nb_whfast *w, const double *pos, const double *vel, do
 		w->drift[d] = v;
 	}
 	fill_lanes(w);
-	const int status = correct(w, 1);
+	const int status = nb_whfast_correct(w, 1);
 	return status ? status : run(w, 0, h / 2);
 }
 
 int nb_whfast_store(const struct nb_whfast *w, double *pos, double *vel)
 {
 	struct nb_whfast at = *w;
+	at.variation = NULL;
 	int status = run(&at, 0, -at.h / 2);
 	if (!status)
-		status = correct(&at, -1);
+		status = nb_whfast_correct(&at, -1);
 	if (w->democratic && !status && w->n > 0)
 		store_democratic(&at, pos, vel);
 	for (size_t d = 0; d < 3 && !status && w->n > 0 && !w->democratic; d++) {
@@ -279,6 +280,7 @@ void nb_whfast_restore(struct nb_whfast *w, const double *q, const double *v, do
 {
 	w->h = h;
 	w->failed = 0;
+	w->variation = NULL;
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t d = 0; d < 3; d++) {
 			*(i == 0 ? &w->centre[d] : &w->q[d][i - 1]) = q[3 * i + d];

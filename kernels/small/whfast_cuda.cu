@@ -47,7 +47,7 @@ struct of_system {
 /* The slow way of the few that need it, once in the program. */
 static __device__ __noinline__ int follow(double mu, double h, double *q, double *v)
 {
-	return nb_kepler_follow(mu, h, q, v);
+	return nb_kepler_follow(mu, h, q, v, nullptr, nullptr);
 }
 
 /* Whether it is so in any lane of a system. */

@@ -43,7 +43,7 @@ INLINE M F(from)(int k)
 
 #include "kernels/small/whfast_body.h"
 
-REST size_t F(move_rest)(struct F(planets) * p, const struct F(system) * c, double h, M)
+REST size_t F(move_rest)(struct F(planets) * p, struct F(planets) *, const struct F(system) * c, double h, M)
 {
 	double q[3] = {p->q[0], p->q[1], p->q[2]}, v[3] = {p->v[0], p->v[1], p->v[2]};
 	if (follow(c->mu, h, q, v))
@@ -86,8 +86,8 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 		struct F(planets) next = p;
 		double near = closest;
 		const double h = lost ? 0 : s.h; /* there may be no way on: not tried again */
-		F(kick)(&next, &c, h, s.ahead, &near);
-		const unsigned fails = (unsigned)F(drift)(&next, &c, h);
+		F(kick)(&next, nullptr, &c, h, s.ahead, &near);
+		const unsigned fails = (unsigned)F(drift)(&next, nullptr, &c, h);
 		failed = step < wanted && !lost ? fails : failed;
 		lost = any_of<LANES>(failed != 0);
 		const bool goes = step < wanted && !lost;

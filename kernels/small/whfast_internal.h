@@ -5,11 +5,17 @@
 #include "common/cpu.h"
 #include "kernels/small/small.h"
 
-/* Makes this many times K(kick), unless that is 0, and D(drift); ahead: of a lazy kernel, h^2 / 12, or 0. */
+/* Makes this many times K(kick), unless that is 0, and D(drift); ahead: of a lazy kernel, h^2 / 12, or 0.  Each is a
+ * step if kick is drift, for a variation. */
 typedef int nb_whfast_run(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times);
 NB_ISA_DECLARE(nb_whfast_run)
 
 /* D(h) alone, of the orbits that q and v are on.  NB_EUNSUPPORTED as of nb_whfast_steps. */
 NB_MUST_CHECK int nb_whfast_drift(struct nb_whfast *w, double h);
+/* way 1: from positions and velocities in Jacobi coordinates to those of the map; -1: back. */
+NB_MUST_CHECK int nb_whfast_correct(struct nb_whfast *w, int way);
+
+/* nb_kepler_move of an orbit and of a variation of it, 3 each. */
+NB_MUST_CHECK int nb_kepler_vary(double mu, double h, double x[3], double v[3], double dx[3], double dv[3]);
 
 #endif

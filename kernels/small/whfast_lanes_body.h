@@ -81,17 +81,26 @@ INLINE M F(from)(int k)
 #include "kernels/small/whfast_body.h"
 
 #if LANES <= PART
-REST size_t F(move_rest)(struct F(planets) * p, const struct F(system) * c, double h, M fine)
+REST size_t F(move_rest)(struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h, M fine)
 {
 	for (int k = 0; k < LANES; k++) {
 		double q[3] = {p->q[0][k], p->q[1][k], p->q[2][k]}, v[3] = {p->v[0][k], p->v[1][k], p->v[2][k]};
+		double dq[3] = {0}, dv[3] = {0};
 		if (fine[k])
 			continue;
-		if (nb_kepler_move(c->mu[k], h, q, v))
+		for (int d = 0; d < 3 && dp; d++) {
+			dq[d] = dp->q[d][k];
+			dv[d] = dp->v[d][k];
+		}
+		if (dp ? nb_kepler_vary(c->mu[k], h, q, v, dq, dv) : nb_kepler_move(c->mu[k], h, q, v))
 			return (size_t)k + 1;
 		for (int d = 0; d < 3; d++) {
 			p->q[d][k] = q[d];
 			p->v[d][k] = v[d];
+		}
+		for (int d = 0; d < 3 && dp; d++) {
+			dp->q[d][k] = dq[d];
+			dp->v[d][k] = dv[d];
 		}
 	}
 	return 0;
@@ -114,13 +123,30 @@ INLINE void F(kick_democratic)(struct F(planets) * p, const struct F(system) * c
 		for (int d = 0; d < 3; d++)
 			a[d] = -c->star * (c->relativity / (r2 * r2)) * p->q[d];
 	}
-	F(attract)(p->q, c, a, closest);
+	F(attract)(p->q, NULL, c, a, NULL, closest);
 	for (int d = 0; d < 3; d++)
 		p->v[d] += F(where)(c->live, h * a[d]);
 	F(jump)(p, c, h / 2);
 }
 
-static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
+/* The variation dp in a step h. */
+INLINE void F(measure)(struct F(planets) * dp, struct nb_megno *m, double h)
+{
+	const V q2 = dp->q[0] * dp->q[0] + dp->q[1] * dp->q[1] + dp->q[2] * dp->q[2];
+	const V v2 = dp->v[0] * dp->v[0] + dp->v[1] * dp->v[1] + dp->v[2] * dp->v[2];
+	const double size2 = F(total)(q2 + m->unit2 * v2)[0];
+	nb_megno_add_size(m, h, size2);
+	if (size2 > nb_variation_large2) {
+		for (int d = 0; d < 3; d++) {
+			dp->q[d] *= nb_variation_smaller;
+			dp->v[d] *= nb_variation_smaller;
+		}
+		nb_megno_scaled(m);
+	}
+}
+
+/* dp is null where there is no variation. */
+INLINE int F(make)(struct nb_whfast *w, struct F(planets) * dp, double kick, double ahead, double drift, uint64_t times)
 {
 	struct F(planets) p;
 	const V star = w->star - (V){0};
@@ -138,8 +164,10 @@ static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, 
 		if (kick != 0 && w->democratic)
 			F(kick_democratic)(&p, &c, kick, &closest);
 		else if (kick != 0)
-			F(kick)(&p, &c, kick, ahead, &closest);
-		failed = F(drift)(&p, &c, drift);
+			F(kick)(&p, dp, &c, kick, ahead, &closest);
+		failed = F(drift)(&p, dp, &c, drift);
+		if (dp && kick == drift && w->n > 1 && !failed)
+			F(measure)(dp, &w->variation->megno, drift);
 		for (int d = 0; d < 3; d++)
 			w->centre[d] += w->drift[d] * drift;
 	}
@@ -151,6 +179,26 @@ static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, 
 		w->closest = closest[k] > w->closest ? closest[k] : w->closest;
 	w->failed = failed;
 	return failed ? NB_EUNSUPPORTED : NB_OK;
+}
+
+static int F(run)(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times)
+{
+	struct nb_variation *own = w->variation;
+	struct F(planets) dp = {0};
+	if (!own)
+		return F(make)(w, NULL, kick, ahead, drift, times);
+	for (size_t i = 1; i < w->n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			dp.q[d][i - 1] = own->d[3 * i + d];
+			dp.v[d][i - 1] = own->u[3 * i + d];
+		}
+	const int status = F(make)(w, &dp, kick, ahead, drift, times);
+	for (size_t i = 1; i < w->n; i++)
+		for (size_t d = 0; d < 3; d++) {
+			own->d[3 * i + d] = dp.q[d][i - 1];
+			own->u[3 * i + d] = dp.v[d][i - 1];
+		}
+	return status;
 }
 
 #undef PASTE2

@@ -1,4 +1,5 @@
 /* whfast_simd.c - kicks and drifts of planets in the lanes of one vector, for one instruction set. */
+#include "kernels/small/variation_body.h"
 #include "kernels/small/whfast_internal.h"
 
 #include "kernels/simd/simd.h"

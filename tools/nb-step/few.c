@@ -25,16 +25,14 @@ static void check_whfast(const struct step *s)
 
 void nb_step_few_check(const struct step *s)
 {
-	const int ias15 = s->opt.integrator->few == NB_FEW_IAS15;
-	const char *other = s->opt.collide != COLLIDE_NONE ? "collide"
-			    : s->opt.eta_given && !ias15   ? "eta"
-			    : s->opt.levels_given	   ? "levels"
-			    : s->opt.launcher		   ? "mpi"
-			    : s->opt.send_velocities	   ? "send-velocities"
-							   : NULL;
+	const char *other = s->opt.collide != COLLIDE_NONE				 ? "collide"
+			    : s->opt.eta_given && s->opt.integrator->few != NB_FEW_IAS15 ? "eta"
+			    : s->opt.levels_given					 ? "levels"
+			    : s->opt.launcher						 ? "mpi"
+			    : s->opt.send_velocities					 ? "send-velocities"
+											 : NULL;
 	check_whfast(s);
-	if (s->opt.megno && !ias15)
-		nb_die(NB_EXIT_USAGE, "option '--megno' needs '--integrator ias15'");
+	nb_step_megno_check(s);
 	nb_step_restart_check(s);
 	if (!s->opt.integrator->few)
 		return;
@@ -69,7 +67,7 @@ void nb_step_few_keep(struct step *s)
 void nb_step_few_free(struct step *s)
 {
 	nb_step_whfast_free(&s->planets);
-	nb_free_all(s->fifteen.of, s->fifteen.variation, s->trace);
+	nb_free_all(s->fifteen.of, s->trace);
 	nb_step_restart_free(&s->restart);
 	nb_step_extras_free(&s->extras);
 }
@@ -108,6 +106,7 @@ void nb_step_few_begin(struct step *s, int computed)
 		nb_step_compute_force(s);
 	nb_step_systems_begin(s);
 	nb_step_few_require(s);
+	nb_step_megno_begin(s);
 	switch (s->opt.integrator->few) {
 	case NB_FEW_WHFAST: nb_step_whfast_begin(s); break;
 	case NB_FEW_TRACE: nb_step_trace_begin(s); break;
@@ -115,6 +114,7 @@ void nb_step_few_begin(struct step *s, int computed)
 	}
 	look_for_star(s);
 	nb_step_systems_mark(s);
+	nb_step_megno_mark(s);
 	nb_step_restart_mark(s); /* the first frame has what the others have */
 }
 

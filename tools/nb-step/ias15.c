@@ -71,19 +71,14 @@ static void start(struct step *s, size_t k)
 	of->lost = NULL;
 	if (load(s, of, x, v))
 		of->lost = "bodies are at the same place, or too far apart";
-	if (s->opt.megno)
-		nb_variation_begin(&s->fifteen.variation[k], &of->fifteen);
+	if (s->systems.variation)
+		nb_variation_begin(&s->systems.variation[k], &of->fifteen);
 }
 
 void nb_step_ias15_begin(struct step *s)
 {
 	const struct systems *all = &s->systems;
-	nb_free_all(s->fifteen.of, s->fifteen.variation);
-	s->fifteen.variation = NULL;
-	if (s->opt.megno && s->extras.n > 0)
-		nb_die(NB_EXIT_FAILED, "'--megno' knows the variations of gravity alone (want no nb-extra)");
-	if (s->opt.megno)
-		s->fifteen.variation = nb_require_memory(s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.variation));
+	nb_free(s->fifteen.of);
 	struct fifteen_of *list = s->fifteen.of = nb_require_memory(
 		s->frame, nb_alloc(all->of.n, sizeof *s->fifteen.of));
 	s->fifteen.within = 0;
@@ -103,7 +98,6 @@ void nb_step_ias15_begin(struct step *s)
 			start(s, k); /* whatever it has tried */
 		s->fifteen.within |= !all->stopped[k] && nb_step_fifteen_ahead(of, &s->clock.now) != 0;
 	}
-	nb_step_megno_mark(s);
 }
 
 /* NULL, or why there is none. */
@@ -142,8 +136,8 @@ static void make_steps(struct step *s, size_t k, double way, double mark, uint64
 		of->lost = make_step(of);
 		if (of->lost)
 			return;
-		if (s->fifteen.variation)
-			nb_variation_follow(&s->fifteen.variation[k], &of->fifteen);
+		if (s->systems.variation)
+			nb_variation_follow(&s->systems.variation[k], &of->fifteen);
 	}
 }
 

@@ -1,13 +1,34 @@
 /* What --megno finds, in frames. */
+#include "common/mem.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
+
+void nb_step_megno_check(const struct step *s)
+{
+	const enum nb_few few = s->opt.integrator->few;
+	if (s->opt.megno && few != NB_FEW_IAS15 && few != NB_FEW_WHFAST)
+		nb_die(NB_EXIT_USAGE, "option '--megno' needs '--integrator ias15' or 'whfast'");
+	if (s->opt.megno && (s->opt.democratic || s->opt.lazy))
+		nb_die(NB_EXIT_USAGE, "'--megno' takes no '%s'",
+			s->opt.lazy ? "--kernel lazy" : "--coordinates democratic");
+}
+
+void nb_step_megno_begin(struct step *s)
+{
+	struct systems *all = &s->systems;
+	if (!s->opt.megno)
+		return;
+	if (s->extras.n > 0)
+		nb_die(NB_EXIT_FAILED, "'--megno' knows the variations of gravity alone (want no nb-extra)");
+	all->variation = nb_require_memory(s->frame, nb_alloc_zero(all->of.n, sizeof *all->variation));
+}
 
 void nb_step_megno_mark(struct step *s)
 {
 	static const char *const name[] = {"megno", "lyapunov"};
 	static double (*const value[])(const struct nb_variation *) = {nb_variation_megno, nb_variation_exponent};
 	const struct systems *all = &s->systems;
-	const struct nb_variation *w = s->fifteen.variation;
+	const struct nb_variation *w = all->variation;
 	for (int c = 0; c < 2; c++) {
 		double *to = w && all->many ? nb_step_new_column(s, name[c], "<f8", c == 0 ? "" : "1/time") : NULL;
 		for (size_t i = 0; to && i < s->frame->rows[NB_PARTICLE]; i++)

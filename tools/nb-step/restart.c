@@ -21,14 +21,15 @@ static void name_of(const struct step *s, char name[NB_NAME_SIZE])
 
 static int is_kind(const struct step *s)
 {
-	return s->opt.integrator->few != NB_FEW_NONE && s->opt.integrator->few != NB_FEW_WHFAST;
+	return s->opt.integrator->few != NB_FEW_NONE && (s->opt.integrator->few != NB_FEW_WHFAST || s->opt.megno);
 }
 
 void nb_step_restart_check(const struct step *s)
 {
 	if (s->opt.restartable && !is_kind(s))
-		nb_die(NB_EXIT_USAGE, "option '--restartable' needs '--integrator ias15', 'trace' or 'ar' (frames of "
-				      "others always are)");
+		nb_die(NB_EXIT_USAGE,
+			"option '--restartable' needs '--integrator ias15', 'trace' or 'ar', or '--megno' "
+			"(frames of others always are)");
 }
 
 /* All numbers of system k. */
@@ -38,11 +39,15 @@ static int carry(struct step *s, size_t k, struct nb_carry *c)
 		nb_trace_carry(&s->trace[k].run, c);
 		return NB_OK;
 	}
+	if (s->opt.integrator->few == NB_FEW_WHFAST) { /* its map has columns of its own */
+		nb_variation_carry(&s->systems.variation[k], s->planets.map[k].n, c);
+		return NB_OK;
+	}
 	struct fifteen_of *of = &s->fifteen.of[k];
 	double all = (double)of->all;
 	const int status = of->is_ar ? nb_ar_carry(&of->ar, c) : nb_ias15_carry(&of->fifteen, c);
-	if (s->fifteen.variation)
-		nb_variation_carry(&s->fifteen.variation[k], of->fifteen.n, c);
+	if (s->systems.variation)
+		nb_variation_carry(&s->systems.variation[k], of->fifteen.n, c);
 	nb_carry_numbers(c, &of->begun.time, 1);
 	nb_carry_numbers(c, &of->begun.rest, 1);
 	nb_carry_numbers(c, &of->ended.time, 1);
@@ -54,8 +59,9 @@ static int carry(struct step *s, size_t k, struct nb_carry *c)
 
 static int has_moved(const struct step *s, size_t k)
 {
-	return s->opt.integrator->few == NB_FEW_TRACE ? s->trace[k].run.elapsed != 0
-						      : nb_step_fifteen_last(&s->fifteen.of[k]) != 0;
+	return s->opt.integrator->few == NB_FEW_TRACE	 ? s->trace[k].run.elapsed != 0
+	       : s->opt.integrator->few == NB_FEW_WHFAST ? s->systems.variation[k].megno.n > 0
+							 : nb_step_fifteen_last(&s->fifteen.of[k]) != 0;
 }
 
 static size_t count(struct step *s, size_t k)
@@ -90,6 +96,8 @@ void nb_step_restart_keep(struct step *s)
 /* Of system k at the time of the clock. */
 static int find_state(const struct step *s, size_t k, double *pos, double *vel)
 {
+	if (s->opt.integrator->few == NB_FEW_WHFAST)
+		return nb_whfast_store(&s->planets.map[k], pos, vel);
 	if (s->opt.integrator->few != NB_FEW_TRACE)
 		return nb_step_fifteen_at(&s->fifteen.of[k], &s->clock.now, pos, vel);
 	nb_trace_store(&s->trace[k].run, pos, vel);

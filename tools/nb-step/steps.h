@@ -50,11 +50,12 @@ enum { NB_STEPS_OF_SYSTEMS = 1024 /* at most, from state to state */ };
 enum nb_stopped { NB_GOES_ON, NB_LOST, NB_STOPPED }; /* column stopped */
 struct systems {
 	struct nb_systems of;
-	int many;		/* there is a column system; 0: all bodies are one */
-	double *x, *v, *mass;	/* of all bodies, as in the last frame, in its order */
-	double G, eps;		/* of the first state */
-	unsigned char *stopped; /* of each system, enum nb_stopped */
-	double *ended;		/* the time, if it has */
+	int many;			/* there is a column system; 0: all bodies are one */
+	double *x, *v, *mass;		/* of all bodies, as in the last frame, in its order */
+	double G, eps;			/* of the first state */
+	unsigned char *stopped;		/* of each system, enum nb_stopped */
+	double *ended;			/* the time, if it has */
+	struct nb_variation *variation; /* of each system, with --megno; NULL: without */
 	uint64_t reported;
 };
 
@@ -185,9 +186,8 @@ struct fifteen_of {
 	const char *lost;	    /* it never will */
 };
 struct fifteen {
-	struct fifteen_of *of;		/* each system; */
-	struct nb_variation *variation; /* with --megno; NULL: without */
-	int within;			/* the state of one is not that at the end of its step */
+	struct fifteen_of *of; /* each system */
+	int within;	       /* the state of one is not that at the end of its step */
 };
 
 void nb_step_ias15_begin(struct step *s);
@@ -221,6 +221,9 @@ int nb_step_restart_take_up(struct step *s, size_t k);
 void nb_step_restart_mark(struct step *s);
 
 /* ---- megno.c ---- */
+/* With --megno, of the options, and room for a run whose first state is known. */
+void nb_step_megno_check(const struct step *s);
+void nb_step_megno_begin(struct step *s);
 /* The frame gets what --megno found, as attributes, or as columns if it has many systems. */
 void nb_step_megno_mark(struct step *s);
 

@@ -24,7 +24,7 @@ void nb_step_swarm_choose(struct step *s)
 		s->run->backend = s->backend = p->device; /* as it was for the frame before */
 	p->device = NULL;
 	if (!s->systems.many || s->opt.integrator->few != NB_FEW_WHFAST || s->backend->space->device < 0 ||
-		s->stop.text || s->opt.democratic ||
+		s->stop.text || s->opt.democratic || s->opt.megno ||
 		(strcmp(s->run->common.backend, "auto") == 0 && s->systems.of.n < LEAST))
 		return;
 	p->device = s->backend;

@@ -13,7 +13,7 @@ static const char stopped_name[] = "stopped", time_name[] = "system_time";
 void nb_step_systems_free(struct systems *s)
 {
 	nb_free_systems(&s->of);
-	nb_free_all(s->x, s->v, s->mass, s->stopped, s->ended);
+	nb_free_all(s->x, s->v, s->mass, s->stopped, s->ended, s->variation);
 	*s = (struct systems){0};
 }
 

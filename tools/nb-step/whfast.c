@@ -125,6 +125,32 @@ static int take_up(const struct step *s, size_t k, const double *pos, const doub
 	       memcmp(v, vel, 3 * n * sizeof *v) == 0;
 }
 
+/* Of system k, whose positions are x. */
+static int begin_variation(const struct step *s, size_t k, const double *x)
+{
+	struct nb_variation *own = s->systems.variation ? &s->systems.variation[k] : NULL;
+	return own ? nb_variation_begin_whfast(own, &s->planets.map[k], x) : NB_OK;
+}
+
+/* Before it is loaded for other steps. */
+static int change_step(const struct step *s, size_t k)
+{
+	return s->systems.variation ? nb_variation_change_step(&s->planets.map[k], s->planets.h) : NB_OK;
+}
+
+/* Those that a run before this one has left. */
+static void take_up_variations(struct step *s)
+{
+	const struct systems *all = &s->systems;
+	const int none = !all->variation || (!s->restart.numbers && !s->saved.resumed);
+	for (size_t k = 0; k < all->of.n && !none; k++) {
+		double x[3 * NB_WHFAST_MOST];
+		(void)nb_step_system_gather(all, k, 3, all->x, x);
+		if (!nb_step_restart_take_up(s, k) && !all->stopped[k])
+			s->planets.failed[k] |= begin_variation(s, k, x) != NB_OK;
+	}
+}
+
 /* For steps of this length. */
 static void start(struct step *s, double dt)
 {
@@ -144,11 +170,19 @@ static void start(struct step *s, double dt)
 			continue;
 		(void)nb_step_system_gather(all, k, 3, all->x, x);
 		(void)nb_step_system_gather(all, k, 3, all->v, v);
-		if (kept && take_up(s, k, x, v))
+		if (kept && take_up(s, k, x, v)) {
+			p->failed[k] = begin_variation(s, k, x) != NB_OK;
 			continue;
+		}
 		fresh = 1;
-		p->failed[k] = nb_whfast_load(&p->map[k], x, v, p->h) != NB_OK;
+		p->failed[k] = (!first && change_step(s, k)) || nb_whfast_load(&p->map[k], x, v, p->h) != NB_OK;
+		if (first)
+			p->failed[k] |= begin_variation(s, k, x) != NB_OK;
+		else if (all->variation)
+			p->map[k].variation = &all->variation[k];
 	}
+	if (first)
+		take_up_variations(s);
 	lose_failed(s, s->clock.step, s->clock.now.time);
 	if (first && fresh)
 		look_at_orbits(s);

@@ -1,5 +1,6 @@
-/* How fast orbits part: a variation is the difference of two near runs; regular orbits have a MEGNO of 2, forth and
- * back, and chaotic ones one that grows with the exponent of their parting. */
+/* How fast orbits part: a variation is the difference of two near runs, and that of a map keeps the symplectic form;
+ * regular orbits have a MEGNO of 2, forth and back, and chaotic ones one that grows with the exponent of their parting.
+ */
 #include "kernels/small/small.h"
 #include "tests/unit/unit.h"
 
@@ -90,6 +91,188 @@ static void test_megno(void)
 	CHECK_NEAR(nb_variation_megno(&d) * 2 / 4000 / nb_variation_exponent(&d), 1, 0.4);
 }
 
+/* ---- of Wisdom and Holman's map ------------------------------------------------------------------- */
+
+enum { MOST = NB_WHFAST_MOST };
+
+/* n bodies, of which some have massless neighbours and one is on a long ellipse. */
+static struct nb_whfast map_of(size_t n, double planet, double h, int corrector, double *pos)
+{
+	double mass[MOST], vel[3 * MOST] = {0};
+	struct nb_whfast w;
+	for (size_t i = 0; i < n; i++) {
+		const double a = pow(1.5, (double)i), f = 2.4 * (double)(i * i),
+			     speed = (i == 2 ? 0.5 : 0.98) / sqrt(a);
+		mass[i] = i == 0 ? 1 : i % 4 == 3 ? 0 : planet * (double)i;
+		for (size_t d = 0; d < 3; d++) {
+			const double x[3] = {a * cos(f), a * sin(f), 0.1 * a * sin((double)i)};
+			const double v[3] = {-speed * sin(f), speed * cos(f), 0.1 * speed};
+			pos[3 * i + d] = (i == 0 ? 0 : x[d]) + 1;
+			vel[3 * i + d] = i == 0 ? 0 : v[d];
+		}
+	}
+	CHECK(nb_whfast_begin(&w, n, mass, 1, corrector, 0) == NB_OK && nb_whfast_load(&w, pos, vel, h) == NB_OK);
+	return w;
+}
+
+/* As the variation has it, times this. */
+static void nudge(struct nb_whfast *w, const struct nb_variation *d, double scale)
+{
+	for (size_t i = 1; i < w->n; i++)
+		for (size_t c = 0; c < 3; c++) {
+			w->q[c][i - 1] += scale * d->d[3 * i + c];
+			w->v[c][i - 1] += scale * d->u[3 * i + c];
+		}
+}
+
+/* Half the difference of two runs that begin on either side of the first one. */
+static void test_map_difference(size_t n, double planet, double h, int corrector, uint64_t steps)
+{
+	const double eps = 1e-6;
+	double pos[3 * MOST], most = 0, size = 0;
+	struct nb_whfast w = map_of(n, planet, h, corrector, pos), ahead = w, behind = w, alone = w;
+	struct nb_variation d;
+	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_OK);
+	nudge(&ahead, &d, eps);
+	nudge(&behind, &d, -eps);
+	CHECK(nb_whfast_steps(&w, steps) == NB_OK && nb_whfast_steps(&alone, steps) == NB_OK);
+	CHECK(nb_whfast_steps(&ahead, steps) == NB_OK && nb_whfast_steps(&behind, steps) == NB_OK);
+	CHECK(memcmp(w.q, alone.q, sizeof w.q) == 0 && memcmp(w.v, alone.v, sizeof w.v) == 0 &&
+		w.closest == alone.closest);
+	for (size_t i = 1; i < n; i++)
+		for (size_t c = 0; c < 3; c++) {
+			const double q = (ahead.q[c][i - 1] - behind.q[c][i - 1]) / (2 * eps);
+			const double v = (ahead.v[c][i - 1] - behind.v[c][i - 1]) / (2 * eps);
+			most = fmax(most, fmax(fabs(q - d.d[3 * i + c]), fabs(v - d.u[3 * i + c])));
+			size = fmax(size, fmax(fabs(d.d[3 * i + c]), fabs(d.u[3 * i + c])));
+		}
+	printf("%zu bodies, steps of %g: off %.3g of %.3g\n", n, h, most, size);
+	CHECK(size > 0.5 && most < 1e-7 * size);
+}
+
+/* sum m' (dq.v - dv.q) over two variations of a system, m' being what the momentum of a coordinate has as mass. */
+static double form(const struct nb_whfast *w, const struct nb_variation *a, const struct nb_variation *b)
+{
+	double sum = 0;
+	for (size_t i = 1; i < w->n; i++)
+		for (size_t c = 0; c < 3; c++)
+			sum += w->gm[i - 1] / (w->inner[i - 1] * w->mu[i - 1]) *
+			       (a->d[3 * i + c] * b->u[3 * i + c] - a->u[3 * i + c] * b->d[3 * i + c]);
+	return sum;
+}
+
+static void test_form(double planet, double h, uint64_t steps)
+{
+	double pos[3 * MOST];
+	struct nb_whfast one = map_of(6, planet, h, 0, pos), two = one;
+	struct nb_variation a, b;
+	CHECK(nb_variation_begin_whfast(&a, &one, pos) == NB_OK && nb_variation_begin_whfast(&b, &two, pos) == NB_OK);
+	for (size_t k = 3; k < 18; k++) {
+		b.d[k] = a.d[20 - k];
+		b.u[k] = a.u[20 - k];
+	}
+	const double before = form(&one, &a, &b);
+	CHECK(nb_whfast_steps(&one, steps) == NB_OK && nb_whfast_steps(&two, steps) == NB_OK);
+	double size = 0;
+	for (size_t k = 0; k < 18; k++)
+		size += fabs(a.d[k]);
+	printf("symplectic form %.17g, then %.17g; size %g\n", before, form(&one, &a, &b), size);
+	CHECK(fabs(form(&one, &a, &b) - before) < 1e-11 * fabs(before) * size);
+}
+
+/* By logarithms of the library, one step after the other. */
+static double plain_megno(struct nb_whfast *w, uint64_t steps)
+{
+	const struct nb_variation *d = w->variation;
+	double was = 0, part = 0, y = 0, whole = 0;
+	for (uint64_t k = 0; k <= steps; k++) {
+		double size2 = 0;
+		CHECK(k == 0 || nb_whfast_steps(w, 1) == NB_OK);
+		for (size_t i = 0; i < 3 * w->n; i++)
+			size2 += d->d[i] * d->d[i] + d->megno.unit2 * d->u[i] * d->u[i];
+		double now = log(size2) / 2;
+		if (k > 0) {
+			/* the map scales it by 2^-200 */
+			const double change = now - was < -100 ? now - was + 200 * log(2) : now - was, before = y;
+			part += ((double)k - 0.5) * change;
+			y = 2 * part / (double)k;
+			whole += (before + y) / 2;
+		}
+		was = now;
+	}
+	return whole / (double)steps;
+}
+
+static double follow_map(double planet, double outer, double h, uint64_t steps)
+{
+	const double mass[N] = {1, planet, planet};
+	double x[3 * N], v[3 * N];
+	struct nb_whfast w, other;
+	struct nb_variation d, e;
+	planets(outer, x, v);
+	CHECK(nb_whfast_begin(&w, N, mass, 1, 0, 0) == NB_OK && nb_whfast_load(&w, x, v, h) == NB_OK);
+	other = w;
+	CHECK(nb_variation_begin_whfast(&d, &w, x) == NB_OK && nb_variation_begin_whfast(&e, &other, x) == NB_OK);
+	CHECK(nb_whfast_steps(&w, steps) == NB_OK);
+	const double megno = nb_variation_megno(&d), exponent = nb_variation_exponent(&d);
+	printf("%g: megno of the map %.5g, exponent %.3g\n", outer, megno, exponent);
+	CHECK_NEAR(plain_megno(&other, steps) / megno, 1, 1e-11);
+	CHECK(memcmp(&d, &e, sizeof d) == 0 && d.megno.time * h > 0);
+	CHECK_NEAR(megno < 3 ? exponent : megno * 2 / d.megno.time / exponent - 1, 0, megno < 3 ? 2e-4 : 0.5);
+	return megno;
+}
+
+/* As orbits by ias15 have it. */
+static void test_map_megno(void)
+{
+	CHECK_NEAR(follow_map(0, 1.8, 0.2, 10000), 2, 0.05);
+	CHECK_NEAR(follow_map(1e-3, 1.8, -0.2, 10000), 2, 0.05);
+	if (UNIT_SANITIZED)
+		return;
+	struct nb_variation d = follow(1e-4, 1.21, 3000);
+	CHECK_NEAR(nb_variation_megno(&d), 2, 0.12);
+	CHECK_NEAR(follow_map(1e-4, 1.21, 0.1, 30000), 2, 0.05);
+	d = follow(1e-4, 1.19, 3000);
+	CHECK(nb_variation_megno(&d) > 10);
+	CHECK(follow_map(1e-4, 1.19, 0.1, 60000) > 10);
+}
+
+/* Two maps, the second with half of the step of the first on the way: MEGNO does not notice. */
+static void test_change_step(void)
+{
+	double pos[3 * MOST], x[3 * MOST], v[3 * MOST];
+	struct nb_whfast w = map_of(4, 1e-3, 0.1, 5, pos), other = w;
+	struct nb_variation d, e;
+	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_OK && nb_variation_begin_whfast(&e, &other, pos) == NB_OK);
+	CHECK(nb_whfast_steps(&w, 20) == NB_OK && nb_whfast_steps(&other, 10) == NB_OK);
+	for (int k = 0; k < 2; k++) {
+		const double h = k == 0 ? 0.05 : 0.1;
+		CHECK(nb_whfast_store(&other, x, v) == NB_OK && nb_variation_change_step(&other, h) == NB_OK);
+		CHECK(nb_whfast_load(&other, x, v, h) == NB_OK && !other.variation);
+		other.variation = &e;
+		CHECK(nb_whfast_steps(&other, k == 0 ? 10 : 5) == NB_OK);
+	}
+	for (size_t k = 3; k < 12; k++) {
+		CHECK_NEAR(e.d[k], d.d[k], 2e-4);
+		CHECK_NEAR(e.u[k], d.u[k], 2e-4);
+	}
+}
+
+static void test_refused(void)
+{
+	double pos[3 * MOST];
+	struct nb_variation d;
+	struct nb_whfast w = map_of(3, 1e-3, 0.1, 0, pos);
+	nb_whfast_relativity(&w, 100);
+	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_EUNSUPPORTED);
+	w = map_of(3, 1e-3, 0.1, 0, pos);
+	w.lazy = 1;
+	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_EUNSUPPORTED);
+	w = map_of(1, 1e-3, 0.1, 0, pos);
+	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_OK && nb_whfast_steps(&w, 5) == NB_OK);
+	CHECK(nb_variation_megno(&d) == 0 && nb_variation_exponent(&d) == 0);
+}
+
 static void test_few(void)
 {
 	const double mass[1] = {1}, x[3] = {0}, v[3] = {0};
@@ -110,5 +293,17 @@ int main(void)
 	test_difference();
 	test_megno();
 	test_few();
+	for (size_t n = 2; n <= MOST; n++)
+		test_map_difference(n, 1e-3, n % 2 == 0 ? 0.1 : -0.15, n % 3 == 0 ? 5 : 0, 30);
+	/* the slow way: long arcs, and several periods */
+	for (double h = 1; h < 40; h *= 1.7) {
+		test_map_difference(3, 1e-9, h, 0, 1);
+		test_map_difference(3, 1e-9, -h, 0, 2);
+	}
+	test_form(1e-3, 0.1, 300);
+	test_form(1e-9, 3, 100);
+	test_change_step();
+	test_map_megno();
+	test_refused();
 	return unit_end();
 }
