@@ -693,6 +693,21 @@ masses() { nb-convert -q --no-comments --to csv | cut -d, -f4 | tr '\n' ' '; }
 	done
 }
 
+@test "a large snapshot has the same bytes for any number of threads, which report a full disk and a number too large" {
+	local threads
+	nb-gen merger -n 70000 | nb-calc 'id = id + 5000000000' >p.nb
+	nb-calc 'x = id == 5000020000 ? 1e39 : id == 5000069000 ? 2e39 : x' p.nb | nb-select --fields id,mass,pos,vel >large.nb
+	nb-convert -q -j 1 --to gadget2 p.nb >one.gad
+	from gadget -q one.gad | nb-diff --tolerance 1e-6 --fields pos,vel p.nb -
+	for threads in 2 7; do
+		nb-convert -q -j $threads --to gadget2 p.nb | cmp - one.gad
+		fails_with 1 'No space left on device' "nb-convert -q -j $threads --to gadget p.nb >/dev/full"
+		fails_with 1 "column 'pos' has 1e+39, which is too large" "nb-convert -q -j $threads --to gadget -o x large.nb"
+		fails_with 1 "column 'pos' has 1e+39, which is too large" "nb-convert -q -j $threads --to gadget large.nb >/dev/null"
+	done
+	[ ! -e x ]
+}
+
 @test "a header that promises more bodies than a pipe brings takes no memory for them" {
 	make_snapshot g labels=0
 	cp g bad

@@ -152,6 +152,8 @@ void nb_wire_order(size_t count, size_t size, const void *from, int big, void *t
 size_t nb_wire_beyond_f4(size_t count, const double *x)
 {
 	enum { LANES = 8, PART = 1024 };
+	size_t first = count;
+#pragma omp parallel for reduction(min : first) if (count > 64 * PART)
 	for (size_t i = 0; i < count; i += PART) {
 		const size_t end = count - i < PART ? count : i + PART;
 		double most[LANES] = {0}; /* each of every eighth number, as vectors have them; NaN is never larger */
@@ -164,9 +166,9 @@ size_t nb_wire_beyond_f4(size_t count, const double *x)
 		int any = 0;
 		for (int l = 0; l < LANES; l++)
 			any |= most[l] >= BEYOND_F4;
-		for (k = i; any && k < end; k++) /* infinity stays what it is */
+		for (k = i; any && k < end && k < first; k++) /* infinity stays what it is */
 			if (fabs(x[k]) >= BEYOND_F4 && fabs(x[k]) <= DBL_MAX)
-				return k;
+				first = k;
 	}
-	return count;
+	return first;
 }

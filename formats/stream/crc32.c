@@ -120,7 +120,7 @@ uint32_t nb_crc32_shared(uint32_t crc, const void *data, size_t bytes)
 {
 	enum { MOST = 64 };
 	const unsigned char *p = data;
-	const size_t worth = bytes / NB_CRC32_EACH, threads = (size_t)nb_cpu_threads();
+	const size_t worth = (bytes + NB_CRC32_EACH / 2) / NB_CRC32_EACH, threads = (size_t)nb_cpu_threads();
 	size_t pieces = worth < threads ? worth : threads;
 	uint32_t of[MOST];
 	pieces = pieces < MOST ? pieces : MOST;

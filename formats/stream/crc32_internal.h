@@ -12,7 +12,7 @@
 uint32_t nb_crc32(uint32_t crc, const void *data, size_t bytes);
 /* That of two pieces, of which the second has so many bytes. */
 uint32_t nb_crc32_join(uint32_t first, uint32_t second, size_t bytes);
-/* nb_crc32 by as many threads as there are NB_CRC32_EACH bytes, at most all. */
+/* nb_crc32 by as many threads as there are NB_CRC32_EACH bytes, to the nearest, at most all. */
 enum { NB_CRC32_EACH = 1 << 20 };
 uint32_t nb_crc32_shared(uint32_t crc, const void *data, size_t bytes);
 

@@ -1,10 +1,12 @@
 /* Writing of GADGET's snapshots: bodies by type, f4 blocks, since most readers take no others. */
+#include "common/mem.h"
 #include "formats/exchange/comoving.h"
 #include "formats/exchange/gadget/gadget.h"
 #include "formats/exchange/output.h"
 #include "formats/exchange/wire.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,16 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL = 0x3f, CHUNK = 4096 }; /* CHUNK: rows that are converted at once */
+enum { ALL = 0x3f, CHUNK = 16384 }; /* CHUNK: rows that a thread converts at once */
 
 /* A block is counted in an i4, so a file has room for so many bodies. */
 #define MOST_BODIES ((uint64_t)INT32_MAX / 12 - NB_NTYPE)
 
-/* A block that is written: a column, in one of two forms. */
+/* A block that is written: a column, in one of two forms, or the ids, which are in neither. */
 struct source {
 	char label[5];
 	const char *name;
 	unsigned ncomp, mask; /* the types that have it */
+	size_t size;	      /* bytes of a number in the file */
 	const float *f4;
 	const double *f8;
 };
@@ -34,12 +37,10 @@ struct writer {
 	struct nb_types types;
 	double mass[NB_NTYPE]; /* of all bodies of a type, 0: they are in a block */
 	const uint64_t *id;    /* NULL: bodies are numbered */
-	int wide;	       /* ids of 8 bytes */
-	struct source source[NB_MAX_COLUMNS];
+	struct source ids, source[NB_MAX_COLUMNS];
 	size_t nsource;
 	unsigned written, nfile;
 	uint64_t from[NB_NTYPE], n[NB_NTYPE]; /* of each type: bodies before the present file, and in it */
-	float chunk[3 * CHUNK];
 };
 
 static uint64_t row_of(const struct nb_types *types, uint64_t k)
@@ -121,7 +122,7 @@ static int add_source(struct writer *writer, struct nb_column *column, const cha
 	const size_t n = column->rows * column->ncomp;
 	if (!data && n)
 		return NB_ENOMEM;
-	*source = (struct source){.ncomp = column->ncomp, .mask = mask};
+	*source = (struct source){.ncomp = column->ncomp, .mask = mask, .size = sizeof(float)};
 	snprintf(source->label, sizeof source->label, "%-4.4s", label);
 	source->f4 = f4 ? data : NULL;
 	source->f8 = f4 ? NULL : data;
@@ -136,10 +137,11 @@ static void find_masses(struct writer *writer, const double *mass)
 	for (unsigned t = 0; t < NB_NTYPE; t++) {
 		const uint64_t begin = begin_of(&writer->types, t), n = writer->types.n[t];
 		const double first = n ? mass[row_of(&writer->types, begin)] : 0;
-		uint64_t k = 0;
-		while (k < n && mass[row_of(&writer->types, begin + k)] == first)
-			k++;
-		writer->mass[t] = k == n ? first : 0;
+		int same = 1;
+#pragma omp parallel for reduction(&& : same) if (n > CHUNK)
+		for (uint64_t k = 0; k < n; k++)
+			same = same && mass[row_of(&writer->types, begin + k)] == first;
+		writer->mass[t] = same ? first : 0;
 	}
 }
 
@@ -304,38 +306,74 @@ static int begin_block(struct writer *writer, const char *label, uint64_t size)
 	return put_count(writer, size);
 }
 
-/* Bodies k to k + n in the order of types; NB_OK, NB_EINVAL or -1. */
-static int put_rows(struct writer *writer, const struct source *source, uint64_t k, uint64_t n)
+/* n bodies from body `first` in the order of types on. */
+static void convert(const struct writer *writer, const struct source *source, uint64_t first, size_t n, void *to)
 {
 	const unsigned ncomp = source->ncomp;
-	const uint32_t *row = writer->types.row;
-	float *to = writer->chunk;
-	if (!row && source->f4)
-		return nb_output_bytes(writer->to, source->f4 + k * ncomp, n * ncomp * sizeof *to);
-	for (uint64_t done = 0, part; done < n; done += part) {
-		part = n - done < CHUNK ? n - done : CHUNK;
-		const uint64_t first = k + done;
-		if (writer->late && source->f8 && refuse_large(writer, source, first * ncomp, part * ncomp))
-			return NB_EINVAL;
-		if (!row)
-			for (size_t i = 0; i < part * ncomp; i++)
-				to[i] = (float)source->f8[first * ncomp + i];
-		else if (source->f4)
-			for (size_t i = 0; i < part; i++)
-				memcpy(to + i * ncomp, source->f4 + (size_t)row[first + i] * ncomp, ncomp * sizeof *to);
-		else
-			for (size_t i = 0; i < part; i++)
-				for (unsigned c = 0; c < ncomp; c++)
-					to[i * ncomp + c] = (float)source->f8[(size_t)row[first + i] * ncomp + c];
-		if (nb_output_bytes(writer->to, to, part * ncomp * sizeof *to))
-			return -1;
+	const uint32_t *row = writer->types.row ? writer->types.row + first : NULL;
+	float *f4 = to;
+	uint32_t *u4 = to;
+	uint64_t *u8 = to;
+	if (source->f8 && !row)
+		for (size_t i = 0; i < n * ncomp; i++)
+			f4[i] = (float)source->f8[first * ncomp + i];
+	else if (source->f8)
+		for (size_t i = 0; i < n; i++)
+			for (unsigned c = 0; c < ncomp; c++)
+				f4[i * ncomp + c] = (float)source->f8[(size_t)row[i] * ncomp + c];
+	else if (source->f4)
+		for (size_t i = 0; i < n; i++)
+			memcpy(f4 + i * ncomp, source->f4 + (size_t)row[i] * ncomp, ncomp * sizeof *f4);
+	else
+		for (size_t i = 0; i < n; i++) {
+			const uint64_t k = row ? row[i] : first + i, id = writer->id ? writer->id[k] : k;
+			if (source->size == sizeof *u4)
+				u4[i] = (uint32_t)id;
+			else
+				u8[i] = id;
+		}
+}
+
+/* One piece of put_rows in its turn; NB_OK, an error, or -1. */
+static int put_piece(struct writer *writer, const struct source *source, uint64_t first, size_t n, const void *piece)
+{
+	if (!piece)
+		return NB_ENOMEM;
+	if (writer->late && source->f8 && refuse_large(writer, source, first * source->ncomp, n * source->ncomp))
+		return NB_EINVAL;
+	return nb_output_bytes(writer->to, piece, n * source->ncomp * source->size);
+}
+
+/* Bodies k to k + n in the order of types, which threads convert and which go out in order; NB_OK, an error, or -1. */
+static int put_rows(struct writer *writer, const struct source *source, uint64_t k, uint64_t n)
+{
+	const size_t rowsize = source->ncomp * source->size;
+	int status = NB_OK, error = 0;
+	if (!writer->types.row && source->f4)
+		return nb_output_bytes(writer->to, source->f4 + k * source->ncomp, n * rowsize);
+#pragma omp parallel if (n > CHUNK)
+	{
+		void *piece = nb_alloc(CHUNK, rowsize);
+#pragma omp for schedule(dynamic) ordered
+		for (uint64_t at = 0; at < n; at += CHUNK) {
+			const size_t rows = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
+			if (piece)
+				convert(writer, source, k + at, rows, piece);
+#pragma omp ordered
+			if (!status) {
+				status = put_piece(writer, source, k + at, rows, piece);
+				error = errno;
+			}
+		}
+		nb_free(piece);
 	}
-	return 0;
+	errno = error; /* that of the thread that failed */
+	return status;
 }
 
 static int put_source(struct writer *writer, const struct source *source)
 {
-	const uint64_t size = nb_gadget_count(writer->n, source->mask) * source->ncomp * sizeof(float);
+	const uint64_t size = nb_gadget_count(writer->n, source->mask) * source->ncomp * source->size;
 	if (size == 0 && source->mask != ALL)
 		return 0;
 	if (begin_block(writer, source->label, size))
@@ -345,30 +383,6 @@ static int put_source(struct writer *writer, const struct source *source)
 		if (source->mask >> t & 1)
 			status = put_rows(writer, source, begin_of(&writer->types, t) + writer->from[t], writer->n[t]);
 	return status ? status : put_count(writer, size);
-}
-
-static int put_ids(struct writer *writer)
-{
-	const uint64_t size = nb_gadget_count(writer->n, ALL) * (writer->wide ? 8 : 4);
-	uint32_t chunk[CHUNK];
-	size_t used = 0;
-	if (begin_block(writer, nb_gadget_blocks[NB_GADGET_ID].label, size))
-		return -1;
-	for (unsigned t = 0; t < NB_NTYPE; t++) {
-		const uint64_t begin = begin_of(&writer->types, t) + writer->from[t];
-		for (uint64_t k = begin; k < begin + writer->n[t]; k++) {
-			const uint64_t row = row_of(&writer->types, k), id = writer->id ? writer->id[row] : row;
-			chunk[used++] = (uint32_t)id;
-			if (writer->wide)
-				chunk[used++] = (uint32_t)(id >> 32);
-			if (used == CHUNK) {
-				if (nb_output_bytes(writer->to, chunk, sizeof chunk))
-					return -1;
-				used = 0;
-			}
-		}
-	}
-	return nb_output_bytes(writer->to, chunk, used * sizeof *chunk) ? -1 : put_count(writer, size);
 }
 
 /* File k. */
@@ -382,14 +396,13 @@ static int put_file(struct writer *writer, unsigned k, unsigned char *header)
 	if (begin_block(writer, "HEAD", NB_GADGET_HEADER) || nb_output_bytes(writer->to, header, NB_GADGET_HEADER) ||
 		put_count(writer, NB_GADGET_HEADER))
 		return -1;
-	for (size_t s = 0; s < writer->nsource; s++) {
-		const int status = put_source(writer, &writer->source[s]);
-		if (status)
-			return status;
-		if (s == NB_GADGET_VEL && put_ids(writer))
-			return -1;
+	int status = NB_OK;
+	for (size_t s = 0; s < writer->nsource && !status; s++) {
+		status = put_source(writer, &writer->source[s]);
+		if (s == NB_GADGET_VEL && !status)
+			status = put_source(writer, &writer->ids);
 	}
-	return 0;
+	return status;
 }
 
 static int put_files(struct writer *writer, unsigned char *header)
@@ -436,9 +449,11 @@ static int find_ids(struct writer *writer, const struct nb_frame *frame)
 			return nb_export_fail(writer->out, "column 'id' has no whole numbers");
 		writer->written |= 1u << NB_GADGET_ID;
 	}
-	for (uint64_t i = 0; column && i < n; i++)
+#pragma omp parallel for reduction(| : all) if (n > CHUNK)
+	for (uint64_t i = 0; i < (column ? n : 0); i++)
 		all |= writer->id[i];
-	writer->wide = all > UINT32_MAX;
+	writer->ids = (struct source){.ncomp = 1, .mask = ALL, .size = all > UINT32_MAX ? 8 : 4};
+	strcpy(writer->ids.label, nb_gadget_blocks[NB_GADGET_ID].label);
 	return NB_OK;
 }
 
