@@ -526,6 +526,25 @@ same_for_lists() {
 	done
 }
 
+@test "several devices give the bytes of one: a periodic box" {
+	nb-gen lpt -n 110592 --box 100 --redshift 1 --no-history >l.nb
+	nb-gen clusters -n 100001 --no-history | nb-calc --no-history \
+		'x = 3 * x - floor(3 * x); y = 3 * y - floor(3 * y); z = 3 * z - floor(3 * z); @box = 1' >c.nb
+	for stream in l c; do
+		same_for_lists $stream.nb -m treepm
+		same_for_lists $stream.nb -m treepm --precision mixed -e 0.01 --softening-kernel spline --potential
+	done
+	nb-force -v -b cuda:0,0 -m treepm l.nb 2>told >forces.nb
+	[ "$(grep -c 'nb-force: device 0, .* parts in ' told)" -eq 2 ]
+	run ! grep ': 0 parts' told
+	local steps='--cosmology -d 0.05 -k 2 --every 1 --no-history'
+	for list in cuda $(lists); do
+		# shellcheck disable=SC2086
+		nb-step -b "$list" $steps "nb-force -b $list --no-history -m treepm" l.nb >"steps.$list.nb"
+		cmp steps.cuda.nb "steps.$list.nb"
+	done
+}
+
 @test "several devices give the bytes of one: as few bodies as devices, and fewer" {
 	for n in 0 1 2 3 33 1000; do
 		nb-gen plummer -n $n --no-history | nb-sort-zorder -b cuda --no-history >s.nb

@@ -63,6 +63,7 @@ unit() {
 @test "gravity in a periodic box" { unit ewald/ewald; }
 @test "gravity in a periodic box by a mesh and pairs" { unit treepm/treepm; }
 @test "gravity in a periodic box by a mesh and pairs on a device" { unit treepm/treepm_cuda; }
+@test "gravity in a periodic box by a mesh and pairs on a device that does the work of three" { unit treepm/treepm_cuda 0,0,0; }
 # bats test_tags=once
 @test "gravity in a periodic box by a mesh and pairs with every instruction set" { for simd in plain avx2; do NB_SIMD=$simd unit treepm/treepm; done; }
 @test "formats of other programs" { unit exchange/exchange; }

@@ -25,7 +25,8 @@ enum nb_memory_trait {
 	NB_HAS_OLD = 1 << 10,  /* a walk by the criterion of accelerations */
 	NB_HAS_FLAT = 1 << 11, /* 2-D, 3-D */
 	NB_HAS_SPACE = 1 << 12,
-	NB_HAS_ONCE = 1 << 13 /* a near field whose kernel computes each pair once */
+	NB_HAS_ONCE = 1 << 13,	/* a near field whose kernel computes each pair once */
+	NB_HAS_SHARED = 1 << 14 /* by several devices */
 };
 
 enum nb_memory_stage {

@@ -308,14 +308,14 @@ template <class real> static near_function *function_of(bool spline, bool own, b
 	return of[4 * spline + 2 * own + pot];
 }
 
-int nb_treepm_near_cuda(const struct nb_treepm_near *near, bool mixed, bool pot)
+int nb_treepm_near_cuda(const struct nb_treepm_near *near, bool mixed, bool pot, cudaStream_t stream)
 {
 	const bool spline = near->spline, own = near->targets.soft != nullptr;
 	if (near->ngroup == 0)
 		return NB_OK;
 	near_function *const kernel = mixed ? function_of<float>(spline, own, pot)
 					    : function_of<double>(spline, own, pot);
-	kernel<<<nb_cuda_blocks(near->ngroup, WARPS), WARP * WARPS>>>(*near);
+	kernel<<<nb_cuda_blocks(near->ngroup, WARPS), WARP * WARPS, 0, stream>>>(*near);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }

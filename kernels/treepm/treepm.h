@@ -54,7 +54,8 @@ NB_MUST_CHECK int nb_treepm_cpu(const struct nb_gravity *g, double box, const st
 /* The same on the current device, where all arrays of *g and *points are; *kept stays as it is.  With g->precision
  * NB_MIXED, distances and sums are in f64 and the other arithmetic of pairs is in f32.  The mesh of masses has the same
  * bits; forces differ by less than 1e-12 of the rms of all and of each, with NB_MIXED by 1e-7 (rms) and a few times
- * 1e-6 at most, potentials by 1e-6.  Same bytes on every run. */
+ * 1e-6 at most, potentials by 1e-6.  Same bytes on every run, and for any number of devices of one kind: those of a
+ * team (kernels/team/team.h) share the near part of all bodies if they are 65536 or more. */
 NB_MUST_CHECK int nb_treepm_cuda(const struct nb_gravity *g, double box, const struct nb_treepm *how,
 	const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count);
 

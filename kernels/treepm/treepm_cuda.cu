@@ -196,25 +196,42 @@ struct begins_group {
 	}
 };
 
-/* eps: of all, unless they have softenings of their own. */
-static int pull(const nb_treepm_plan &plan, const given &of, const nb_treepm_cells &sources,
-	const nb_treepm_cells &targets, double eps, bool mixed, bool pot, double *sum, unsigned long long *pairs)
+/* What the near part is asked for; first: of groups.  eps: of all, unless they have softenings of their own. */
+static int make_near(const nb_treepm_plan &plan, const given &of, const nb_treepm_cells &sources,
+	const nb_treepm_cells &targets, double eps, nb_cuda_buffer<uint32_t> &first, nb_treepm_near *near)
 {
 	const bool spline = plan.law.law == NB_LAW_SPLINE;
 	const double soft = spline ? nb_soft_of<true>(eps, of.length, of.floor)
 				   : nb_soft_of<false>(eps, of.length, of.floor);
-	nb_treepm_near near = {spline, plan.box, plan.reach, plan.law.cut2, soft, of.side, (int)plan.around,
-		3 * of.bits, GROUP, sources, targets, 0, nullptr, sum, pairs, {}, {}};
-	nb_cuda_buffer<uint32_t> first;
-	near.f64.fill(plan.law);
-	near.f32.fill(plan.law);
+	*near = {spline, plan.box, plan.reach, plan.law.cut2, soft, of.side, (int)plan.around, 3 * of.bits, GROUP,
+		sources, targets, 0, nullptr, nullptr, nullptr, {}, {}};
+	near->f64.fill(plan.law);
+	near->f32.fill(plan.law);
 	/* a group that is too wide would see one image of a source alone */
 	if (0.5 * plan.box / (double)plan.side + plan.reach >= plan.box / 2)
-		near.most = 1;
+		near->most = 1;
 	NB_TRY(first.alloc(targets.n));
-	NB_TRY(nb_rows_of(targets.n, begins_group{targets, near.fine, near.most}, first.ptr, &near.ngroup));
-	near.first = first.ptr;
-	return nb_treepm_near_cuda(&near, mixed, pot);
+	NB_TRY(nb_rows_of(targets.n, begins_group{targets, near->fine, near->most}, first.ptr, &near->ngroup));
+	near->first = first.ptr;
+	return NB_OK;
+}
+
+/* The near part by this device.  *pairs, unless null, is added to, and waited for. */
+static int pull(const nb_treepm_near &model, bool mixed, bool pot, uint64_t *pairs)
+{
+	unsigned long long counted;
+	nb_cuda_buffer<unsigned long long> count;
+	nb_treepm_near near = model;
+	NB_TRY(count.alloc(pairs ? 1 : 0));
+	near.pairs = count.ptr;
+	if (pairs)
+		NB_CUDA_TRY(cudaMemsetAsync(count.ptr, 0, sizeof *count.ptr));
+	NB_TRY(nb_treepm_near_cuda(&near, mixed, pot, 0));
+	if (pairs) {
+		NB_CUDA_TRY(cudaMemcpy(&counted, count.ptr, sizeof counted, cudaMemcpyDeviceToHost));
+		*pairs += counted;
+	}
+	return NB_OK;
 }
 
 static int add_mesh(const nb_treepm_plan &plan, const nb_treepm &how, const nb_treepm_cells &sources,
@@ -245,7 +262,8 @@ static int add_mesh(const nb_treepm_plan &plan, const nb_treepm &how, const nb_t
 /* Where sums go, in the caller's units.  A body does not feel the softened potential that it has where it is. */
 struct delivered {
 	size_t n;
-	const double *sum, *mass, *eps; /* mass: scaled; eps: of the bodies, or null: common */
+	const double *sum, *near, *mass, *eps; /* near: what sum is without, or null; mass: scaled; eps: of the
+						  bodies, or null: common */
 	const uint32_t *number, *rows;
 	double acc_out, pot_out, length, common, background;
 	bool bodies, in_list;
@@ -258,13 +276,17 @@ static __global__ void deliver_kernel(const __grid_constant__ delivered of)
 	if (k >= of.n)
 		return;
 	const size_t number = of.number[k], row = of.rows ? of.rows[number] : number, to = of.in_list ? number : row;
+	const auto sum = [&](size_t c) {
+		const size_t at = c * of.n + k;
+		return of.near ? of.sum[at] + of.near[at] : of.sum[at];
+	};
 	for (int c = 0; of.acc && c < 3; c++)
-		of.acc[3 * to + c] = of.acc_out * of.sum[c * of.n + k];
+		of.acc[3 * to + c] = of.acc_out * sum(c);
 	if (!of.pot)
 		return;
 	const double eps = !of.bodies ? 0 : (of.eps ? of.eps[row] : of.common) * of.length;
 	const double own = eps > NB_TREEPM_LEAST_EPS ? of.mass[k] / eps : 0;
-	of.pot[to] = of.pot_out * (of.sum[3 * of.n + k] + own + of.background);
+	of.pot[to] = of.pot_out * (sum(3) + own + of.background);
 }
 
 static int clear_spread(const struct nb_gravity *g, const struct nb_gravity_points *points)
@@ -328,26 +350,31 @@ int nb_treepm_cuda(const struct nb_gravity *g, double box, const struct nb_treep
 	const size_t n = at.cells.n;
 	if (n == 0)
 		return NB_OK;
-	nb_cuda_buffer<double> sum;
-	nb_cuda_buffer<unsigned long long> pairs;
-	NB_TRY(sum.alloc(fields * n));
-	NB_TRY(pairs.alloc(count ? 1 : 0));
-	NB_CUDA_TRY(cudaMemsetAsync(sum.ptr, 0, fields * n * sizeof(double)));
-	if (count)
-		NB_CUDA_TRY(cudaMemsetAsync(pairs.ptr, 0, sizeof *pairs.ptr));
-	if (all.weight > 0)
-		NB_TRY(add_mesh(plan, *how, source.cells, at.cells, all.weight * plan.scale.mass, fields, sum.ptr));
-	NB_TRY(pull(plan, of, source.cells, at.cells, g->eps, mixed, pot != nullptr, sum.ptr, pairs.ptr));
-	const delivered out = {n, sum.ptr, at.mass.ptr, g->body_eps, at.number.ptr, of.rows, plan.scale.acc_out,
-		plan.scale.pot_out, plan.scale.length, g->eps,
+	const bool shared = !points && nb_treepm_is_shared(n);
+	uint64_t *const pairs = count ? &count->p2p : nullptr;
+	nb_cuda_buffer<double> sum; /* of the far part, to which the near part is added, unless that has its own */
+	nb_cuda_buffer<uint32_t> first;
+	nb_treepm_near near;
+	NB_TRY(sum.alloc((shared ? 2 : 1) * fields * n));
+	NB_CUDA_TRY(cudaMemsetAsync(sum.ptr, 0, sum.count * sizeof *sum.ptr));
+	const auto far = [&]() {
+		return all.weight > 0 ? add_mesh(plan, *how, source.cells, at.cells, all.weight * plan.scale.mass,
+						fields, sum.ptr)
+				      : (int)NB_OK;
+	};
+	if (!shared) /* groups take memory, too */
+		NB_TRY(far());
+	NB_TRY(make_near(plan, of, source.cells, at.cells, g->eps, first, &near));
+	near.sum = sum.ptr + (shared ? fields * n : 0);
+	if (shared)
+		NB_TRY(nb_treepm_share_cuda(&near, mixed, pot != nullptr, far, pairs));
+	else
+		NB_TRY(pull(near, mixed, pot != nullptr, pairs));
+	const delivered out = {n, sum.ptr, shared ? near.sum : nullptr, at.mass.ptr, g->body_eps, at.number.ptr,
+		of.rows, plan.scale.acc_out, plan.scale.pot_out, plan.scale.length, g->eps,
 		nb_treepm_background(&plan, how, all.total * plan.scale.mass), bodies, points && !points->spread, acc,
 		pot};
 	deliver_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(out);
 	NB_CUDA_LAUNCHED();
-	unsigned long long counted = 0;
-	if (count)
-		NB_CUDA_TRY(cudaMemcpy(&counted, pairs.ptr, sizeof counted, cudaMemcpyDeviceToHost));
-	if (count)
-		count->p2p += counted;
 	return NB_OK;
 }

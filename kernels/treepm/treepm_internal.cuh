@@ -2,6 +2,8 @@
 #ifndef NB_TREEPM_INTERNAL_CUH
 #define NB_TREEPM_INTERNAL_CUH
 
+#include <functional>
+
 #include "kernels/device/device.cuh"
 #include "kernels/treepm/treepm_internal.h"
 
@@ -70,6 +72,14 @@ static __device__ __forceinline__ uint32_t nb_treepm_share(uint32_t n, int most)
 }
 
 /* mixed: distances in f64, the other arithmetic of pairs in f32. */
-NB_MUST_CHECK int nb_treepm_near_cuda(const struct nb_treepm_near *near, bool mixed, bool pot);
+NB_MUST_CHECK int nb_treepm_near_cuda(const struct nb_treepm_near *near, bool mixed, bool pot, cudaStream_t stream);
+
+/* Whether the devices of the team share the near part of so many bodies, which are targets and sources. */
+bool nb_treepm_is_shared(size_t n);
+/* The near part by all of them, while the first one calls far(), which queues the far part on the default stream.
+ * near->sum: another array than that of the far part; near->pairs is not used.  *pairs, unless null, is added to.
+ * Returns when all is done. */
+NB_MUST_CHECK int nb_treepm_share_cuda(
+	const nb_treepm_near *near, bool mixed, bool pot, const std::function<int()> &far, uint64_t *pairs);
 
 #endif

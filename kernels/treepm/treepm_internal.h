@@ -3,6 +3,7 @@
 #define NB_TREEPM_INTERNAL_H
 
 #include "common/cpu.h"
+#include "common/hd.h"
 #include "kernels/gravity/gravity.h"
 #include "kernels/pair/pair.h"
 #include "kernels/treepm/treepm.h"
@@ -15,8 +16,26 @@ enum {
 	NB_TREEPM_TERMS = 16,  /* of the polynomials in r^2 */
 	NB_TREEPM_GROUP = 16,  /* targets that share a list */
 	NB_TREEPM_LIST = 2048, /* bodies of a list, after which its forces are summed */
-	NB_TREEPM_VECTOR = 8   /* the most lanes of a vector, by which arrays are longer than they need to be */
+	NB_TREEPM_VECTOR = 8,  /* the most lanes of a vector, by which arrays are longer than they need to be */
+	NB_TREEPM_PARTS = 128  /* of the groups of a device that share them with others, at most */
 };
+
+/* Groups are dealt to several devices in parts, one by one, the larger ones first: sizes fall linearly to a few groups,
+ * so that devices which take as they get done end together.  How many parts there are, and the first group of part k,
+ * k <= parts. */
+static inline size_t nb_treepm_parts(size_t groups)
+{
+	enum { LEAST = 1024 }; /* groups of the last part: about as many as a device has at a time */
+	size_t parts = 1;
+	while (parts < NB_TREEPM_PARTS && (parts + 1) * (parts + 1) * LEAST <= groups)
+		parts++;
+	return parts;
+}
+static NB_HD size_t nb_treepm_part(size_t groups, size_t parts, size_t k)
+{
+	const size_t left = parts - k;
+	return groups - groups * left * left / (parts * parts);
+}
 
 /* What a unit mass at d = sqrt(r2) does within the cut: the softened law, less the cloud's, whose pull and potential
  * are polynomials in v = r2 scale - 1, from -1 to 1. */

@@ -44,6 +44,12 @@ static double coefficients(int dim, double order)
 	return dim == 2 ? (order + 1) * (order + 2) / 2 : (order + 1) * (order + 2) * (order + 3) / 6;
 }
 
+/* Whether several devices are named. */
+static int is_shared(const struct nb_run *run)
+{
+	return strpbrk(run->common.backend, ",-") || strcmp(run->common.backend, "cuda:all") == 0;
+}
+
 static unsigned traits_of(
 	struct nb_run *run, const struct force *opt, const struct nb_plan *plan, enum nb_precision precision)
 {
@@ -60,17 +66,17 @@ static unsigned traits_of(
 	traits |= opt->mac == NB_MAC_ACCELERATION ? NB_HAS_OLD : 0;
 	traits |= own || spline ? NB_HAS_SOFT : 0;
 	traits |= is_computed_once(plan) ? NB_HAS_ONCE : 0;
+	traits |= is_shared(run) ? NB_HAS_SHARED : 0;
 	return traits;
 }
 
 /* Whether, as the device has it, and how many. */
-static double regions(const struct nb_run *run, const struct force *opt, double n, unsigned traits)
+static double regions(const struct force *opt, double n, unsigned traits)
 {
 	const int high = traits & (NB_HAS_ORDER_3 | NB_HAS_ORDER_4);
-	const int several = strchr(run->common.backend, ',') || strcmp(run->common.backend, "cuda:all") == 0;
 	if (opt->jerk || n < (high ? 0x1p17 : 0x1p18) || (traits & NB_HAS_DOUBLE && !high))
 		return 0;
-	return nb_memory_regions(n, traits & NB_HAS_F32 ? 4096 * 4 : 8192 * 4, several);
+	return nb_memory_regions(n, traits & NB_HAS_F32 ? 4096 * 4 : 8192 * 4, traits & NB_HAS_SHARED);
 }
 
 static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_plan *plan, enum method method,
@@ -90,7 +96,7 @@ static void plan_memory(struct nb_run *run, const struct force *opt, struct nb_p
 	nb_plan_make_columns(plan, of_force);
 	plan->row += of_force - (plan->acc ? 3 * (double)sizeof(double) : 0) -
 		     (plan->pot && opt->potential ? (double)sizeof(double) : 0);
-	plan->count[NB_MEMORY_REGION] = regions(run, opt, plan->n, traits);
+	plan->count[NB_MEMORY_REGION] = regions(opt, plan->n, traits);
 	plan->count[NB_MEMORY_SLOT] = plan->n * (plan->dim == 2 ? 8 : 26);
 	plan->count[NB_MEMORY_TERM] = fmin(boxes, plan->n) * children / (children - 1) *
 				      coefficients(plan->dim, nb_force_order(opt, plan->dim));

@@ -159,6 +159,24 @@ static void near(void)
 	CHECK_NEAR(plan_of(flat, NULL, n / 8, 2, "<f8").most / (n / 8), frame + 20 + 72 / 32.0, 0.1);
 }
 
+/* Where several devices share the pairs of a periodic box. */
+static void shared(void)
+{
+	static const char *const backend[] = {"cuda", "cuda:0,1", "cuda:0-1", "cuda:all"};
+	const double n = 1e8;
+	double one[2] = {0, 0};
+	for (int k = 0; k < 4; k++)
+		for (int pot = 0; pot < 2; pot++) {
+			char line[100];
+			snprintf(
+				line, sizeof line, "nb-force -b %s -m treepm%s", backend[k], pot ? " --potential" : "");
+			const double bytes = plan_of(line, NULL, n, 3, "<f8").most / n;
+			if (k == 0)
+				one[pot] = bytes;
+			CHECK_NEAR(bytes - one[pot], k == 0 ? 0 : 28 + 8 * pot, 0.01);
+		}
+}
+
 /* Nothing on the CPU is counted; a sort on streams leaves the other columns on the host. */
 static void elsewhere(void)
 {
@@ -179,7 +197,7 @@ static void monotone(void)
 {
 	static const double count[NB_MEMORY_UNITS] = {1, 1, 1, 1, 1, 1};
 	for (int stage = 0; stage < NB_MEMORY_STAGES; stage++)
-		for (int trait = 0; trait < 14; trait++)
+		for (int trait = 0; trait < 15; trait++)
 			for (int unit = 0; unit < NB_MEMORY_UNITS; unit++) {
 				struct nb_memory_job less = {.traits = 0}, more;
 				memcpy(less.count, count, sizeof count);
@@ -400,6 +418,7 @@ int main(int argc, char **argv)
 	orders();
 	narrow();
 	near();
+	shared();
 	elsewhere();
 	monotone();
 	refused();

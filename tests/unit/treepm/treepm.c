@@ -3,6 +3,7 @@
 #include "common/cpu.h"
 #include "kernels/ewald/ewald.h"
 #include "kernels/mesh/mesh.h"
+#include "kernels/treepm/treepm_internal.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
@@ -292,8 +293,30 @@ static void check_edges(void)
 	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_ENONFINITE);
 }
 
+/* How groups are dealt to several devices: each once, the larger parts first, the last one small. */
+static void check_parts(void)
+{
+	static const size_t of[] = {1, 2, 1023, 4095, 4096, 30000, 1 << 20, 26843546, INT32_MAX};
+	for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
+		const size_t groups = of[c], parts = nb_treepm_parts(groups);
+		size_t before = groups;
+		snprintf(label, sizeof label, "%zu groups in %zu parts", groups, parts);
+		WANT(parts >= 1 && parts <= NB_TREEPM_PARTS && nb_treepm_part(groups, parts, 0) == 0);
+		WANT(nb_treepm_part(groups, parts, parts) == groups);
+		for (size_t k = 0; k < parts; k++) {
+			const size_t first = nb_treepm_part(groups, parts, k),
+				     end = nb_treepm_part(groups, parts, k + 1);
+			WANT(first < end && end - first <= before + 1);
+			before = end - first;
+		}
+		WANT(parts == 1 || (before >= 1024 && before <= groups / (parts * parts) + 1));
+		WANT(groups < 4096 ? parts == 1 : groups < 1 << 24 || parts == NB_TREEPM_PARTS);
+	}
+}
+
 int main(void)
 {
+	check_parts();
 	check_laws();
 	check_orders();
 	check_pairs();

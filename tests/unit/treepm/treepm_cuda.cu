@@ -1,8 +1,14 @@
-/* Gravity by a mesh and pairs on the device against that of the CPU.  Exit status 77: there is no device. */
+/* Gravity by a mesh and pairs on the device against that of the CPU, and the bytes of one device from several.  Exit
+ * status 77: there is no device.
+ *   treepm_cuda         all, with one device that does the work of two
+ *   treepm_cuda LIST    several devices only, e.g. 0,1 */
 #include "tests/unit/device.cuh"
 
 #include <math.h>
+#include <string.h>
 
+#include "kernels/backend/backend.h"
+#include "kernels/team/team.h"
 #include "kernels/treepm/treepm.h"
 #include "tests/unit/random.h"
 
@@ -214,13 +220,73 @@ static void check_edges(void)
 	WANT(nb_treepm_cuda(&g, 1, &good, &points, nullptr, nullptr) == NB_EINVAL);
 }
 
-int main(void)
+/* ---- several devices ---------------------------------------------------------------------------- */
+
+/* Each law in f64 and in mixed precision, with and without the potential; no masses; some bodies alone. */
+static std::vector<field> shared_fields(void)
+{
+	const size_t n = 300007;
+	const nb_treepm how = nb_treepm_choose(n, 0);
+	std::vector<field> all;
+	std::vector<uint32_t> rows;
+	for (uint32_t k = 0; k < 70000; k++)
+		rows.push_back(k * 4);
+	nb_gravity_points points = {};
+	points.n = rows.size();
+	points.target = rows.data();
+	for (int law = 0; law < 5; law++) {
+		random_state = (uint64_t)law; /* the same each time */
+		bodies b = make_bodies(n, 2, law % 2);
+		nb_gravity g = law_of(law, n, 2);
+		for (int mixed = 0; mixed < 2; mixed++) {
+			g.precision = mixed ? NB_MIXED : NB_F64;
+			all.push_back(on_device(g, b, 2, how, nullptr, law > 1));
+		}
+		all.push_back(on_device(g, b, 2, how, &points, true));
+		std::fill(b.mass.begin(), b.mass.end(), 0);
+		all.push_back(on_device(g, b, 2, how, nullptr, true));
+	}
+	return all;
+}
+
+static bool same_bytes(const std::vector<double> &a, const std::vector<double> &b)
+{
+	return a.size() == b.size() && (a.empty() || memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
+}
+
+/* of: as in -b cuda:LIST */
+static void check_shared(const char *of)
+{
+	char name[200], why[200] = "", line[300];
+	nb_device_list list;
+	snprintf(name, sizeof name, "cuda:%s", of);
+	snprintf(label, sizeof label, "devices %s", of);
+	WANT(nb_device_list_read(name, &list, why, sizeof why) == NB_OK && list.n > 1);
+	WANT(cudaSetDevice(list.id[0]) == cudaSuccess);
+	const std::vector<field> one = shared_fields();
+	WANT(nb_team_open(list.n, list.id, why, sizeof why) == NB_OK && nb_team_size() == list.n);
+	const std::vector<field> many = shared_fields();
+	for (size_t k = 0; k < one.size(); k++) {
+		snprintf(label, sizeof label, "devices %s, case %zu", of, k);
+		WANT(same_bytes(one[k].acc, many[k].acc) && same_bytes(one[k].pot, many[k].pot));
+		WANT(one[k].pairs == many[k].pairs && one[k].acc == one[k].acc); /* no NaN */
+	}
+	for (int k = 0; k < nb_team_size(); k++) {
+		WANT(nb_team_report(k, line, sizeof line) == NB_OK && !strstr(line, ": 0 parts"));
+		printf("%s\n", line);
+	}
+}
+
+int main(int argc, char **argv)
 {
 	if (no_device())
 		return 77;
-	check_laws();
-	check_sizes();
-	check_points();
-	check_edges();
+	if (argc < 2) {
+		check_laws();
+		check_sizes();
+		check_points();
+		check_edges();
+	}
+	check_shared(argc > 1 ? argv[1] : "0,0");
 	return unit_end();
 }
