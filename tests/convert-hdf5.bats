@@ -312,6 +312,14 @@ has_vectors() { # COLUMN SCALE FILE ID...
 	fails_with 1 "two columns would be called 'a_b'" 'nb-convert --to vtkhdf <n.nb'
 }
 
+@test "a file is read in a folder that has another one named snapshot" {
+	needs_hdf5
+	nb-gen plummer -n 5 >f.nb
+	nb-convert --to gadget-hdf5 -o f.hdf5 <f.nb
+	cp f.nb snapshot
+	from gadget-hdf5 f.hdf5 | cmp - f.nb
+}
+
 @test "n = 0 and 1" {
 	needs_hdf5
 	for n in 0 1; do

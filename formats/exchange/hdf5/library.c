@@ -457,7 +457,8 @@ static hid_t open_mapped(uint64_t size)
 	if (mapped == MAP_FAILED || H5Pset_fapl_core(access, 1 << 16, 0) < 0 ||
 		H5Pset_file_image_callbacks(access, &calls) < 0 || H5Pset_file_image(access, mapped, size) < 0)
 		return -1;
-	return H5Fopen("snapshot", H5F_ACC_RDONLY, access);
+	/* the library refuses an image whose name is that of a file: no file can have this one */
+	return H5Fopen("/dev/null/snapshot", H5F_ACC_RDONLY, access);
 }
 
 static void serve(void)
