@@ -4,8 +4,7 @@
  * written three times.  In a pass each thread has some butterflies in registers; all threads read before one writes, so
  * lines stay in place.  Lines do not depend on each other, and what a thread adds on nothing but m: the same bytes on
  * every device. Registers are limited so that a multiprocessor has two blocks. */
-#include "kernels/device/device.cuh"
-#include "kernels/mesh/mesh_internal.h"
+#include "kernels/mesh/mesh_internal.cuh"
 
 #include <stdlib.h>
 #include <type_traits>
@@ -267,11 +266,16 @@ static int make_roots(int m, nb_cuda_buffer<double> &root)
 	return status;
 }
 
+static size_t bytes_of(const lines &l)
+{
+	return ((size_t)with_gaps(l.m) << l.log_width) * sizeof(nb_complex);
+}
+
 template <bool TWOS, bool BACK> static int transform_mesh(const lines &l, double unit, double *mesh)
 {
 	const size_t side = (size_t)l.m, row = nb_mesh_row(l.m), plane = side * row / 2;
 	const unsigned threads = (unsigned)(l.m * l.width + 32 * VALUES - 1) / (32 * VALUES) * 32;
-	const size_t shared = (size_t)(with_gaps(l.m) * l.width) * sizeof(nb_complex);
+	const size_t shared = bytes_of(l);
 	const unsigned rows = nb_cuda_blocks(side * side, 2 * l.width), across = nb_cuda_blocks(plane, l.width);
 	const auto columns = columns_kernel<TWOS, BACK>;
 	const void *const kernel[] = {(void *)rows_kernel<TWOS>, (void *)rows_back_kernel<TWOS>, (void *)columns};
@@ -293,7 +297,7 @@ template <bool TWOS, bool BACK> static int transform_mesh(const lines &l, double
 	return NB_OK;
 }
 
-template <bool BACK> static int transform_any(int m, double unit, double *mesh)
+template <bool BACK> static int transform_any(size_t shared, int m, double unit, double *mesh)
 {
 	nb_cuda_buffer<double> root;
 	lines l = {};
@@ -302,6 +306,8 @@ template <bool BACK> static int transform_any(int m, double unit, double *mesh)
 	const int most = m == 1 << l.log_m ? MOST : MIXED;
 	l.m = m;
 	l.log_width = m <= most / 4 ? 2 : m <= most / 2 ? 1 : 0;
+	while (l.log_width > 0 && bytes_of(l) > shared)
+		l.log_width--;
 	l.width = 1 << l.log_width;
 	l.npass = nb_fft_factor(m, l.radix);
 	if (!l.npass || m > most)
@@ -316,12 +322,26 @@ template <bool BACK> static int transform_any(int m, double unit, double *mesh)
 				 : transform_mesh<false, BACK>(l, unit, mesh);
 }
 
+int nb_mesh_transform_within_cuda(size_t shared, int m, double unit, void *mesh)
+{
+	return transform_any<false>(shared, m, unit, (double *)mesh);
+}
+
+int nb_mesh_transform_back_within_cuda(size_t shared, int m, double *mesh)
+{
+	return transform_any<true>(shared, m, 0, mesh);
+}
+
 int nb_mesh_transform_cuda(int m, double unit, void *mesh)
 {
-	return transform_any<false>(m, unit, (double *)mesh);
+	size_t shared;
+	NB_TRY(nb_mesh_shared(&shared));
+	return nb_mesh_transform_within_cuda(shared, m, unit, mesh);
 }
 
 int nb_mesh_transform_back_cuda(int m, double *mesh)
 {
-	return transform_any<true>(m, 0, mesh);
+	size_t shared;
+	NB_TRY(nb_mesh_shared(&shared));
+	return nb_mesh_transform_back_within_cuda(shared, m, mesh);
 }

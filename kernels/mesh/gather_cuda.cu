@@ -2,11 +2,10 @@
  * or every other one; their sums are added in a fixed order.
  *
  * Points in any order read the mesh where they are.  Of points in the order of cells a block takes a brick of cells,
- * and copies what its splines reach into a tile of shared memory.  There a point has 16 lanes: 8 for z, of which a
- * spline needs 6 at most, by two for even and odd y.  The rows of the tile are 24 numbers apart, so that two of them,
- * side by side, are in different banks. */
-#include "kernels/device/device.cuh"
-#include "kernels/mesh/mesh_internal.h"
+ * and copies what its splines reach into a tile of shared memory, where a block may have that much.  There a point has
+ * 16 lanes: 8 for z, of which a spline needs 6 at most, by two for even and odd y.  The rows of the tile are 24 numbers
+ * apart, so that two of them, side by side, are in different banks. */
+#include "kernels/mesh/mesh_internal.cuh"
 
 enum { THREADS = 128, LANES = 8, POINTS = THREADS / LANES };
 
@@ -257,8 +256,10 @@ static int gather_tiles(const struct nb_mesh_gather *gather, const bricks &brick
 	return NB_OK;
 }
 
-int nb_mesh_gather_cuda(const struct nb_mesh_gather *gather, double *value, size_t stride)
+int nb_mesh_gather_within_cuda(size_t shared, const struct nb_mesh_gather *gather, double *value, size_t stride)
 {
+	static const size_t tile_of[] = {
+		sizeof(tile<1>), sizeof(tile<2>), sizeof(tile<3>), sizeof(tile<4>), sizeof(tile<5>), sizeof(tile<6>)};
 	static void (*const kernel_of[])(nb_mesh_gather, double *, size_t) = {gather_kernel<1>, gather_kernel<2>,
 		gather_kernel<3>, gather_kernel<4>, gather_kernel<5>, gather_kernel<6>};
 	static int (*const tiles_of[])(const struct nb_mesh_gather *, const bricks &, double *, size_t) = {
@@ -266,7 +267,7 @@ int nb_mesh_gather_cuda(const struct nb_mesh_gather *gather, double *value, size
 	if (gather->n == 0)
 		return NB_OK;
 	bricks bricks = {};
-	if (gather->begin) {
+	if (gather->begin && tile_of[gather->order - 1] <= shared) {
 		bricks.wide = min(cells_in(gather, ACROSS), (int)MOST);
 		bricks.deep = cells_in(gather, ALONG);
 	}
@@ -278,4 +279,11 @@ int nb_mesh_gather_cuda(const struct nb_mesh_gather *gather, double *value, size
 	kernel_of[gather->order - 1]<<<nb_cuda_blocks(gather->n, POINTS), THREADS>>>(*gather, value, stride);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
+}
+
+int nb_mesh_gather_cuda(const struct nb_mesh_gather *gather, double *value, size_t stride)
+{
+	size_t shared;
+	NB_TRY(nb_mesh_shared(&shared));
+	return nb_mesh_gather_within_cuda(shared, gather, value, stride);
 }

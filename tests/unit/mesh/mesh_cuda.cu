@@ -1,13 +1,16 @@
-/* The mesh of the device against that of the CPU: painted to the same bits, modes and shells within rounding.  Exit
- * status 77: there is no device. */
+/* The mesh of the device against that of the CPU: painted to the same bits, modes and shells within rounding; and the
+ * kernels of devices with less shared memory.  Exit status 77: there is no device. */
 #include "tests/unit/device.cuh"
 
 #include <math.h>
 
 #include "common/periodic.h"
-#include "kernels/mesh/mesh.h"
+#include "kernels/mesh/mesh_internal.cuh"
 #include "tests/unit/random.h"
 
+/* Bytes of shared memory: so few that each kernel takes as little as it can; of a block of several devices, where some
+ * splines are gathered by tiles and others not. */
+static const size_t LITTLE = 1, MIDDLE = 99 << 10;
 static char label[80];
 
 struct bodies {
@@ -59,6 +62,10 @@ static void paint(size_t n, bool clumps, bool masses, int fold, int m)
 		d_plain.poison();
 		WANT(nb_mesh_paint_cuda(&job, d_plain.p, nullptr) == NB_OK);
 		WANT(same_cells(m, plain, d_plain.host()));
+		d_plain.poison();
+		d_moved.poison();
+		WANT(nb_mesh_paint_within_cuda(LITTLE, &job, d_plain.p, d_moved.p) == NB_OK);
+		WANT(same_cells(m, plain, d_plain.host()) && same_cells(m, moved, d_moved.host()));
 	}
 }
 
@@ -84,7 +91,7 @@ static void transform(int m)
 	memcpy(want.data(), cells.data(), nb_mesh_bytes(m));
 	WANT(nb_mesh_transform_cpu(m, 0.5, want.data()) == NB_OK);
 	WANT(nb_mesh_transform_cuda(m, 0.5, mesh.p) == NB_OK);
-	WANT(nb_mesh_transform_cuda(m, 0.5, again.p) == NB_OK);
+	WANT(nb_mesh_transform_within_cuda(LITTLE, m, 0.5, again.p) == NB_OK);
 	CHECK(cudaMemcpy(got.data(), mesh.p, nb_mesh_bytes(m), cudaMemcpyDeviceToHost) == cudaSuccess);
 	WANT(difference(got, want) < 1e-13);
 	WANT(mesh.host() == again.host());
@@ -101,7 +108,7 @@ static void transform_back(int m)
 	WANT(nb_mesh_transform_real_cpu(m, want.data()) == NB_OK);
 	const device<double> mesh(want), again(want);
 	WANT(nb_mesh_transform_back_cuda(m, mesh.p) == NB_OK);
-	WANT(nb_mesh_transform_back_cuda(m, again.p) == NB_OK);
+	WANT(nb_mesh_transform_back_within_cuda(LITTLE, m, again.p) == NB_OK);
 	const std::vector<double> got = mesh.host();
 	double worst = 0;
 	for (size_t k = 0; k < numbers.size(); k++) {
@@ -145,6 +152,11 @@ static void gather_by_cells(bodies b, nb_mesh_gather of, const std::vector<doubl
 	WANT(nb_mesh_gather_cuda(&of, again.p, 1) == NB_OK);
 	WANT(difference(value.host(), sum) < 1e-14);
 	WANT(value.host() == again.host());
+	for (const size_t shared : {LITTLE, MIDDLE}) {
+		const device<double> other(std::vector<double>(n, 1.0));
+		WANT(nb_mesh_gather_within_cuda(shared, &of, other.p, 1) == NB_OK);
+		WANT(difference(other.host(), sum) < 1e-14);
+	}
 }
 
 static void gravity(int m, int order)
