@@ -352,11 +352,14 @@ int nb_treepm_cuda(const struct nb_gravity *g, double box, const struct nb_treep
 		return NB_OK;
 	const bool shared = !points && nb_treepm_is_shared(n);
 	uint64_t *const pairs = count ? &count->p2p : nullptr;
-	nb_cuda_buffer<double> sum; /* of the far part, to which the near part is added, unless that has its own */
+	nb_cuda_buffer<double> sum, apart; /* of the far part; of the near part, or null: it is added to those */
 	nb_cuda_buffer<uint32_t> first;
 	nb_treepm_near near;
-	NB_TRY(sum.alloc((shared ? 2 : 1) * fields * n));
+	NB_TRY(sum.alloc(fields * n));
+	NB_TRY(apart.alloc(shared ? fields * n : 0));
 	NB_CUDA_TRY(cudaMemsetAsync(sum.ptr, 0, sum.count * sizeof *sum.ptr));
+	if (shared)
+		NB_CUDA_TRY(cudaMemsetAsync(apart.ptr, 0, apart.count * sizeof *apart.ptr));
 	const auto far = [&]() {
 		return all.weight > 0 ? add_mesh(plan, *how, source.cells, at.cells, all.weight * plan.scale.mass,
 						fields, sum.ptr)
@@ -365,13 +368,13 @@ int nb_treepm_cuda(const struct nb_gravity *g, double box, const struct nb_treep
 	if (!shared) /* groups take memory, too */
 		NB_TRY(far());
 	NB_TRY(make_near(plan, of, source.cells, at.cells, g->eps, first, &near));
-	near.sum = sum.ptr + (shared ? fields * n : 0);
+	near.sum = shared ? apart.ptr : sum.ptr;
 	if (shared)
 		NB_TRY(nb_treepm_share_cuda(&near, mixed, pot != nullptr, far, pairs));
 	else
 		NB_TRY(pull(near, mixed, pot != nullptr, pairs));
-	const delivered out = {n, sum.ptr, shared ? near.sum : nullptr, at.mass.ptr, g->body_eps, at.number.ptr,
-		of.rows, plan.scale.acc_out, plan.scale.pot_out, plan.scale.length, g->eps,
+	const delivered out = {n, sum.ptr, apart.ptr, at.mass.ptr, g->body_eps, at.number.ptr, of.rows,
+		plan.scale.acc_out, plan.scale.pot_out, plan.scale.length, g->eps,
 		nb_treepm_background(&plan, how, all.total * plan.scale.mass), bodies, points && !points->spread, acc,
 		pot};
 	deliver_kernel<<<nb_cuda_blocks(n, THREADS), THREADS>>>(out);
