@@ -169,6 +169,8 @@ plot() {
 	grep -qF 'time (pc/(km/s))' got
 	nb-plot density -H 10 u.nb | grep -qF 'density (Msun/pc³)'
 	nb-gen plummer -n 20 | nb-plot -x x -y vx | tail -n 1 | grep -qx ' *x'
+	nb-gen solar | nb-plot -x x -y vx | tail -n 1 | grep -qx ' *x (AU)'
+	nb-gen solar | nb-plot -x x -y vx | grep -qF 'vx (AU/d)'
 }
 
 @test "a terminal gets what it shows: colours, sixel, PNG for kitty, and no binary" {
@@ -288,6 +290,7 @@ plot() {
 	fails_with 1 'truncated stream' "nb-gen plummer -n 5 | head -c 900 | nb-plot -x x"
 	fails_with 2 'has no suffix of a picture' "nb-gen plummer -n 5 | nb-plot -o x.gif"
 	fails_with 2 "no file 'enrgy' (did you mean 'energy'?" 'nb-plot enrgy run.nb'
+	fails_with 2 "no file 'vx' (columns are drawn by '-x NAME -y NAME')" 'nb-plot vx vy run.nb'
 	fails_with 1 "'run.nb': No such file" 'nb-plot energy run.nb'
 	fails_with 2 'exclude each other' 'nb-plot energy -x x'
 	fails_with 2 "needs --y" "printf 'x\n1\n' | nb-plot -x x --style map"

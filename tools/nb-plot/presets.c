@@ -46,8 +46,9 @@ const struct preset *nb_plot_preset_named(const char *name)
 			return preset;
 		nb_nearest_offer(&nearest, preset->name, strlen(preset->name));
 	}
-	if (*nearest.hint && faccessat(AT_FDCWD, name, F_OK, AT_EACCESS))
-		nb_die(NB_EXIT_USAGE, "there is no preset and no file '%s' (%ssee --help)", name, nearest.hint);
+	if ((*nearest.hint || !strpbrk(name, "./-")) && faccessat(AT_FDCWD, name, F_OK, AT_EACCESS))
+		nb_die(NB_EXIT_USAGE, "there is no preset and no file '%s' (%s%s)", name, nearest.hint,
+			*nearest.hint ? "see --help" : "columns are drawn by '-x NAME -y NAME'");
 	return NULL;
 }
 

@@ -257,6 +257,8 @@ static void take_bodies(struct plot *plot, struct nb_frame *frame)
 static void choose(struct plot *plot, struct nb_frame *frame)
 {
 	const char *units = nb_frame_attribute(frame, "units");
+	if (units && strncmp(units, "AU, day, solar mass", 19) == 0) /* of nb-gen solar */
+		units = "AU,Msun,d";
 	snprintf(plot->units, sizeof plot->units, "%s", units ? units : "");
 	if (!plot->preset && !plot->x_text && !plot->y_text)
 		plot->preset = nb_plot_preset_named("energies");
