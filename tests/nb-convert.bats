@@ -1036,7 +1036,7 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	fails_with 2 "option '--no-comments' needs '--to csv'" 'nb-convert --from csv --no-comments </dev/null'
 	fails_with 2 "option '--no-comments' needs '--to csv'" 'nb-convert --to princeton --no-comments </dev/null'
 	fails_with 2 "invalid G 'x'" 'nb-convert --from csv --G x </dev/null'
-	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-convert --nonsense </dev/null'
+	fails_with 2 "unknown option '--nonsense'" 'nb-convert --nonsense </dev/null'
 	fails_with 2 "unexpected operand 'b'" 'nb-convert --to csv a b </dev/null'
 }
 

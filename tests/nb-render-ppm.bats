@@ -1036,7 +1036,7 @@ sys.stdout.buffer.write(b''.join(p[3 * 240 * y:3 * 240 * y + 3 * 56] for y in ra
 	done
 	fails_with 2 "invalid title 'a?b'" "$R --title \$'a\\tb' $S"
 	fails_with 2 "invalid title 'a?'" "$R --title \$'a\\xff' $S"
-	fails_with 2 "unknown or ambiguous option '--colour'" "$R --colour $S"
+	fails_with 2 "unknown option '--colour'" "$R --colour $S"
 	fails_with 1 "'x.ppm': No such file or directory" "$R x.ppm $S"
 }
 

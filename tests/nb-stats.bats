@@ -448,7 +448,7 @@ assert json.load(sys.stdin) == dict(frame=0, name="pos", table="particle", type=
 	fails_with 2 "invalid softening '-1' (want a number >= 0)" 'nb-stats -e -1 </dev/null'
 	fails_with 2 "invalid format 'xml' (want table|tsv|json)" 'nb-stats --format xml </dev/null'
 	fails_with 2 "invalid epot 'often' (want auto|direct|none)" 'nb-stats --epot often </dev/null'
-	fails_with 2 "unknown or ambiguous option '--nonsense'" 'nb-stats --nonsense </dev/null'
+	fails_with 2 "unknown option '--nonsense'" 'nb-stats --nonsense </dev/null'
 	fails_with 1 "'file.nb': No such file or directory" 'nb-stats file.nb </dev/null'
 	: >file.nb
 	fails_with 1 "'file.nb': truncated stream: empty input" 'nb-stats file.nb </dev/null'

@@ -18,10 +18,12 @@ setup() {
 
 @test "an option without its argument, or with one that it does not take, or with no such name" {
 	fails_with 2 "option '-n' needs an argument" 'nb-gen plummer -n'
-	fails_with 2 "option '--seed' needs an argument" 'nb-gen plummer --seed'
+	fails_with 2 "option '--seed' needs an argument (want SEED)" 'nb-gen plummer --seed'
+	fails_with 2 "option '--orbits' needs an argument (want heaviest|" 'nb-stats --orbits'
+	fails_with 2 "ambiguous option '--rest' (see" 'nb-step --rest'
 	fails_with 2 "option '--no-history' takes no argument" 'nb-gen plummer --no-history=3'
 	fails_with 2 "unknown option '-Y' (see 'nb-gen --help')" 'nb-gen -Y'
-	fails_with 2 "unknown or ambiguous option '--no-such'" 'nb-gen --no-such'
+	fails_with 2 "unknown option '--no-such'" 'nb-gen --no-such'
 	fails_with 2 "unexpected operand '/no/such/file' (see 'nb-gen --help')" 'nb-gen plummer /no/such/file'
 	fails_with 2 "unexpected operand 'sphere.nb' (see 'nb-convert --help')" 'nb-convert --to csv out.csv sphere.nb'
 	fails_with 2 "standard input ('-') is given as operand 2 times" 'nb-stats - sphere.nb - <sphere.nb'

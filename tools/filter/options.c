@@ -78,11 +78,6 @@ static const char *text_of(const char *text, void (*make)(char *to, size_t size)
 	return made;
 }
 
-static const char *argument_of(const struct nb_option *row, char made[NB_OPTION_TEXT])
-{
-	return text_of(row->arg, row->make_arg, made);
-}
-
 /* Those with a letter first. */
 static int by_name(const void *a, const void *b)
 {
@@ -105,7 +100,7 @@ static void print_help(const struct nb_tool *tool, const struct table *rows)
 		if (row->letter)
 			snprintf(letter, sizeof letter, "-%c, ", row->letter);
 		snprintf(left, sizeof left, "  %s--%s%s%s", letter, row->name, takes_argument(row) ? " " : "",
-			takes_argument(row) ? argument_of(row, made) : "");
+			takes_argument(row) ? text_of(row->arg, row->make_arg, made) : "");
 		if (strlen(left) >= HELP_COLUMN)
 			printf("%s\n%*s", left, HELP_COLUMN, "");
 		else
@@ -142,7 +137,7 @@ static int choice(const struct nb_option *row, const char *arg, int must_be)
 {
 	int index = 0;
 	char made[NB_OPTION_TEXT];
-	const char *words = argument_of(row, made);
+	const char *words = text_of(row->arg, row->make_arg, made);
 	for (const char *word = words;; index++) {
 		size_t n = strcspn(word, "|");
 		if (n == strlen(arg) && strncmp(word, arg, n) == 0)
@@ -259,29 +254,6 @@ static void fill_getopt(const struct table *table, struct getopt_table *to)
 	to->longs[table->n] = (struct option){NULL, 0, NULL, 0};
 }
 
-static _Noreturn void bad_option(
-	const struct table *table, const char *quoted, int c, const char *given, const char *hint, const char *before)
-{
-	const char *name = given + strspn(given, "-");
-	struct nb_nearest near = nb_nearest_to(name, strcspn(name, "="));
-	near.before = "--";
-	for (size_t k = 0; k < table->n; k++)
-		nb_nearest_offer(&near, table->row[k]->name, strlen(table->row[k]->name));
-	if (c == '?' && nb_quote_is_before(given, before))
-		nb_die(NB_EXIT_USAGE, "unknown option '%s' (%sone of %s stands within its quotes)", given,
-			name - given > 1 ? near.hint : "", quoted);
-	if (*hint && c == '?')
-		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
-	if (optopt >= LONG_BASE)
-		nb_die(NB_EXIT_USAGE, "option '--%s' %s argument", table->row[optopt - LONG_BASE]->name,
-			c == ':' ? "needs an" : "takes no");
-	if (c == ':')
-		nb_die(NB_EXIT_USAGE, "option '-%c' needs an argument", optopt);
-	if (optopt)
-		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
-	nb_die(NB_EXIT_USAGE, "unknown or ambiguous option '--%s' (%ssee '%s --help')", name, near.hint, nb_program());
-}
-
 /* The row of what getopt_long returned. */
 static size_t row_of(const struct table *table, int c)
 {
@@ -291,6 +263,35 @@ static size_t row_of(const struct table *table, int c)
 	while (table->row[k]->letter != c)
 		k++;
 	return k;
+}
+
+static _Noreturn void bad_option(
+	const struct table *table, const char *quoted, int c, const char *given, const char *hint, const char *before)
+{
+	const char *name = given + strspn(given, "-");
+	char made[NB_OPTION_TEXT];
+	const struct nb_option *row = table->row[c == ':' || optopt >= LONG_BASE ? row_of(table, optopt) : 0];
+	struct nb_nearest near = nb_nearest_to(name, strcspn(name, "="));
+	int begun = 0; /* options that begin with the name */
+	near.before = "--";
+	for (size_t k = 0; k < table->n; k++) {
+		nb_nearest_offer(&near, table->row[k]->name, strlen(table->row[k]->name));
+		begun += strncmp(table->row[k]->name, name, strcspn(name, "=")) == 0;
+	}
+	if (c == '?' && nb_quote_is_before(given, before))
+		nb_die(NB_EXIT_USAGE, "unknown option '%s' (%sone of %s stands within its quotes)", given,
+			name - given > 1 ? near.hint : "", quoted);
+	if (*hint && c == '?')
+		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
+	if (c == ':')
+		nb_die(NB_EXIT_USAGE, "option '%s' needs an argument (want %s)", given,
+			text_of(row->arg, row->make_arg, made));
+	if (optopt >= LONG_BASE)
+		nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument", row->name);
+	if (optopt)
+		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
+	nb_die(NB_EXIT_USAGE, "%s option '--%s' (%ssee '%s --help')", begun > 1 ? "ambiguous" : "unknown", name,
+		begun > 1 ? "" : near.hint, nb_program());
 }
 
 static void take_operands(struct nb_run *run, int argc, char **argv, int first, const char *hint)
