@@ -9,20 +9,23 @@ function flush() {
 }
 
 # The words of a macro line, without the names of macros that only choose a font.
-function plain(line,   n, i, out, w, glue, dash, quote) {
+function plain(line,   n, i, out, w, glue, dash, open, closing) {
 	n = split(line, part, " ")
 	out = ""
 	for (i = 1; i <= n; i++) {
 		w = part[i]
-		if (w ~ /^(Ar|Cm|Sy|Em|Pa|Ql|Li|Op|Dv|Ev|Er|It|Dl|D1|No|Ta|Sx|Pq|Bq|Qq|Dq|Sq|An|Aq)$/) { dash = 0; continue }
+		if (w ~ /^(Ar|Cm|Ic|Sy|Em|Pa|Ql|Li|Op|Dv|Ev|Er|It|Dl|D1|No|Ta|Sx|Bq|Qq|Dq|Sq|An|Aq)$/) { dash = 0; continue }
 		if (w == "Fl") { dash = 1; continue }
 		if (w == "Ns") { glue = 1; continue }
+		if (w == "Pq") { open = "("; continue }
 		if (w == "Nm") w = page
 		if (w == "Xr") { w = part[i + 1] "(" part[i + 2] ")"; i += 2 }
 		if (dash && w !~ /^[,.;:()|]+$/) { w = "-" w }
-		out = out (out == "" || glue || w ~ /^[,.;:)]+$/ ? "" : " ") w
+		out = out (out == "" || glue || w ~ /^[,.;:)]+$/ ? "" : " ") open w
 		glue = 0
+		if (open != "") { open = ""; closing = 1 }
 	}
+	if (closing) sub(/[,.;:]*$/, ")&", out)
 	return out
 }
 

@@ -69,6 +69,9 @@ setup() {
 	fails_with 1 "nothing about 'king xyzzy' in one place (try one word; see 'nb help'" "nb help 'king xyzzy'"
 	# a program by what it is for
 	nb help z-order | grep -q '^nb-sort-zorder: '
+	nb help restart | grep -q -e '--resume FILE'
+	nb help records film | grep -qx '      r records a film, in WebM .*' # without the macro before r
+	nb help kitty | grep -q 'shows such (sixel, or the graphics of kitty)\.'
 	# models one by one, and all
 	nb help halo | grep -q '^  nfw '
 	run ! grep -q '^  figure8' <(nb help halo)
@@ -90,7 +93,7 @@ setup() {
 	done
 	nb help milkyway | grep -qx 'what means the same: galaxy'
 	nb help statistics | grep -q '^nb-stats: '
-	fails_with 2 "unknown or ambiguous option '--rotcurve' (did you mean '--profile'?" 'nb-stats --rotcurve'
+	fails_with 2 "unknown option '--rotcurve' (did you mean '--profile'?" 'nb-stats --rotcurve'
 	for page in "$NB_TOP"/man/*.[1-9]; do # each heading of each is found
 		name=$(basename "$page")
 		heading=$(sed -n 's/^\.S[sh] //p' "$page" | grep -vE 'NAME|SYNOPSIS|DESCRIPTION|EXIT|SEE ALSO|[^A-Za-z ]' | tail -n 1)
@@ -100,7 +103,7 @@ setup() {
 	# what is said about a page is what the page says
 	for page in "$NB_TOP"/man/*.[57]; do
 		name=$(basename "$page")
-		nb help | grep -qxF "  man ${name##*.} $(printf %-13s "${name%.*}")$(sed -n 's/^\.Nd //p' "$page")"
+		nb help | grep -qxF "  man ${name##*.} $(printf '%-15s ' "${name%.*}")$(sed -n 's/^\.Nd //p' "$page")"
 	done
 }
 

@@ -41,7 +41,7 @@ int nb_help_list(void)
 		printf("  %-16s%s\n", tool->name, tool->about);
 	puts("\nmanual pages:");
 	for (int i = 0; i < NPAGE; i++)
-		printf("  man %s %-13s%s\n", pages[i].section, pages[i].name, pages[i].about);
+		printf("  man %s %-15s %s\n", pages[i].section, pages[i].name, pages[i].about);
 	puts("\n'nb help TOOL' shows the options of a program, and 'nb help WORD' every program, option, model, column "
 	     "and\n"
 	     "page with that word.  Each program has a manual page; begin with 'man 7 nb'.");
