@@ -959,7 +959,7 @@ parts_agree() {
 }
 
 @test "all threads read what one reads, and find the same mistake first" {
-	local fault faults=('1500s/,/,x/' '900s/,[^,]*$//' '2900s/^/"/' '1700s/e-/\x00/' '40s/^/# a remark\n \n/' '2000,2900s/$/,/' '2500s/,.*//;2400s/,/;/')
+	local fault faults=('1500s/,/,x/' '900s/,[^,]*$//' '2900s/^/"/' '1700s/e-/\x00/' '40s/^/# a remark\n \n/' '2000,2900s/$/,/' 's/$/\r/;1500s/$/\n\t\r/;2800s/,/,x/' '7~50s/$/\n \n/;2500s/,.*//;2400s/,/;/')
 	nb-gen plummer -n 3000 | nb-convert --to csv >good.csv
 	nb-convert --from csv --no-history -j 1 good.csv >one
 	nb-convert --from csv --no-history -j 7 good.csv | cmp - one
@@ -970,5 +970,5 @@ parts_agree() {
 		cmp one seven
 		cmp said said7
 	done
-	grep -q 'line 2400: ' said
+	grep -q 'line 2496: ' said
 }

@@ -1,5 +1,6 @@
 #include "formats/exchange/bytes.h"
 
+#include "common/cpu.h"
 #include "common/mem.h"
 #include "formats/exchange/exchange.h"
 
@@ -60,22 +61,6 @@ void nb_bytes_pass(struct nb_bytes *bytes, size_t n)
 	bytes->at += n;
 }
 
-ssize_t nb_bytes_read(struct nb_bytes *bytes, void *to, size_t most)
-{
-	size_t n = bytes->end - bytes->begin;
-	if (n == 0) {
-		const ssize_t got = bytes->ended ? 0 : read_some(bytes->fd, to, most);
-		bytes->ended |= got == 0 && most > 0;
-		bytes->at += got > 0 ? (uint64_t)got : 0;
-		return got;
-	}
-	if (n > most)
-		n = most;
-	memcpy(to, bytes->buffer + bytes->begin, n);
-	nb_bytes_pass(bytes, n);
-	return (ssize_t)n;
-}
-
 int nb_bytes_are_ahead(const struct nb_bytes *bytes, uint64_t offset, void *to, size_t n)
 {
 	unsigned char *next = to;
@@ -89,6 +74,40 @@ int nb_bytes_are_ahead(const struct nb_bytes *bytes, uint64_t offset, void *to, 
 		next += got, at += got, n -= (size_t)got;
 	}
 	return 1;
+}
+
+/* As read_some, where the buffer is empty.  Of a regular file all threads read. */
+static ssize_t read_shared(const struct nb_bytes *bytes, void *to, size_t most)
+{
+	const uint64_t left = bytes->at < bytes->size ? bytes->size - bytes->at : 0;
+	const size_t n = left < most ? (size_t)left : most, worth = n / NEAR, threads = (size_t)nb_cpu_threads();
+	const size_t pieces = worth < threads ? worth : threads;
+	int good = 1;
+	if (pieces < 2)
+		return read_some(bytes->fd, to, most);
+#pragma omp parallel for schedule(static, 1) reduction(&& : good)
+	for (size_t p = 0; p < pieces; p++) {
+		const size_t begin = n / pieces * p, end = p + 1 < pieces ? n / pieces * (p + 1) : n;
+		good = good && nb_bytes_are_ahead(bytes, begin, (char *)to + begin, end - begin);
+	}
+	/* what cannot be shared is read by one thread, which says what is wrong */
+	return good && lseek(bytes->fd, (off_t)n, SEEK_CUR) >= 0 ? (ssize_t)n : read_some(bytes->fd, to, most);
+}
+
+ssize_t nb_bytes_read(struct nb_bytes *bytes, void *to, size_t most)
+{
+	size_t n = bytes->end - bytes->begin;
+	if (n == 0) {
+		const ssize_t got = bytes->ended ? 0 : read_shared(bytes, to, most);
+		bytes->ended |= got == 0 && most > 0;
+		bytes->at += got > 0 ? (uint64_t)got : 0;
+		return got;
+	}
+	if (n > most)
+		n = most;
+	memcpy(to, bytes->buffer + bytes->begin, n);
+	nb_bytes_pass(bytes, n);
+	return (ssize_t)n;
 }
 
 int nb_bytes_skip(struct nb_bytes *bytes, uint64_t n)

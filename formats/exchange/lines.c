@@ -102,10 +102,20 @@ char *nb_lines_next(struct nb_lines *lines)
 	return lines->number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? line + 3 : line;
 }
 
-const char *nb_lines_peek(const struct nb_lines *lines)
+char *nb_lines_whole(const struct nb_lines *lines, size_t most, size_t *bytes)
 {
-	const char *text = lines->buffer + lines->begin;
-	return memchr(text, '\n', lines->end - lines->begin) ? text : NULL;
+	char *text = lines->buffer + lines->begin;
+	const size_t all = lines->end - lines->begin;
+	*bytes = all < most ? all : most;
+	while (*bytes && text[*bytes - 1] != '\n')
+		--*bytes;
+	return text;
+}
+
+void nb_lines_pass(struct nb_lines *lines, size_t bytes, size_t n)
+{
+	lines->begin += bytes;
+	lines->number += n;
 }
 
 int nb_lines_failed(const struct nb_lines *lines)

@@ -21,8 +21,11 @@ NB_MUST_CHECK int nb_lines_open(struct nb_lines *lines, struct nb_import *in); /
 char *nb_lines_next(struct nb_lines *lines);
 /* The same, but skips lines of white space. */
 char *nb_lines_next_filled(struct nb_lines *lines);
-/* The text of the next line, which stays unread, if it has been read from the file whole; else NULL. */
-const char *nb_lines_peek(const struct nb_lines *lines);
+/* Lines that have been read from the file whole, each with its LF, in at most so many bytes, perhaps none; they stay
+ * unread. */
+char *nb_lines_whole(const struct nb_lines *lines, size_t most, size_t *bytes);
+/* So many of these bytes, which are n lines, have been read. */
+void nb_lines_pass(struct nb_lines *lines, size_t bytes, size_t n);
 int nb_lines_failed(const struct nb_lines *lines);
 /* Sets in->error to "NAME line N: message"; returns NB_EINVAL. */
 int nb_lines_fail(struct nb_lines *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -149,13 +149,12 @@ void nb_wire_order(size_t count, size_t size, const void *from, int big, void *t
 /* From here on rounding gives infinity. */
 #define BEYOND_F4 0x1.ffffffp127
 
-size_t nb_wire_beyond_f4(size_t count, const double *x)
+/* The first from number i to number n; n: none. */
+static size_t first_beyond(size_t i, size_t n, const double *x)
 {
 	enum { LANES = 8, PART = 1024 };
-	size_t first = count;
-#pragma omp parallel for reduction(min : first) if (count > 64 * PART)
-	for (size_t i = 0; i < count; i += PART) {
-		const size_t end = count - i < PART ? count : i + PART;
+	for (; i < n; i += PART) {
+		const size_t end = n - i < PART ? n : i + PART;
 		double most[LANES] = {0}; /* each of every eighth number, as vectors have them; NaN is never larger */
 		size_t k = i;
 		for (; k + LANES <= end; k += LANES)
@@ -166,9 +165,23 @@ size_t nb_wire_beyond_f4(size_t count, const double *x)
 		int any = 0;
 		for (int l = 0; l < LANES; l++)
 			any |= most[l] >= BEYOND_F4;
-		for (k = i; any && k < end && k < first; k++) /* infinity stays what it is */
+		for (k = i; any && k < end; k++) /* infinity stays what it is */
 			if (fabs(x[k]) >= BEYOND_F4 && fabs(x[k]) <= DBL_MAX)
-				first = k;
+				return k;
+	}
+	return n;
+}
+
+size_t nb_wire_beyond_f4(size_t count, const double *x)
+{
+	enum { SHARE = 64 << 10 };
+	size_t first = count;
+	if (count <= SHARE) /* threads need memory */
+		return first_beyond(0, count, x);
+#pragma omp parallel for schedule(static) reduction(min : first)
+	for (size_t i = 0; i < count; i += SHARE) {
+		const size_t end = count - i < SHARE ? count : i + SHARE, found = first_beyond(i, end, x);
+		first = found < end && found < first ? found : first;
 	}
 	return first;
 }

@@ -23,6 +23,7 @@ static int open_csv(struct nb_import *in)
 	nb_rows_init(&reader->rows);
 	nb_frame_init(&reader->said.frame);
 	strcpy(reader->shown, "' '");
+	reader->ahead = NB_MAX_LINE;
 	if (nb_lines_open(&reader->lines, in))
 		return NB_ENOMEM;
 	if (nb_csv_read_header(reader))

@@ -76,6 +76,7 @@ struct csv_reader {
 	uint64_t next_number;
 	int next_anew;
 	int ended;
+	size_t ahead; /* bytes of text in which rows are looked for at once */
 };
 
 /* What frame and time say about the row that has just been read. */
