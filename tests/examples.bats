@@ -154,4 +154,11 @@ flat_pair() {
 	cat few.nb snapshot.nb >two.nb
 	SNAPSHOT=two.nb "$NB_TOP/examples/mass-function" again >again.txt 2>err
 	cmp mass.txt again.txt
+	# box and universe of the file count, in its units
+	nb-calc '@box = 50; @omega0 = 0.25; @redshift = 0.5; @hubble_param = 0.6; pos *= 0.5' snapshot.nb >said.nb
+	BOX=50 OMEGA=0.25 Z=0.5 H=0.6 SNAPSHOT=said.nb "$NB_TOP/examples/mass-function" again >given.txt 2>err
+	nb-transform --scale length=1000 said.nb >kpc.nb
+	SNAPSHOT=kpc.nb UNIT=0.001 "$NB_TOP/examples/mass-function" again >again.txt 2>err
+	cmp given.txt again.txt
+	fails_with 2 'a snapshot is given by SNAPSHOT=kpc.nb' "$NB_TOP/examples/mass-function kpc.nb"
 }
