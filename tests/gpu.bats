@@ -736,7 +736,8 @@ ratio_of_memory() { # ratio_of_memory FILE
 @test "many systems that whfast moves on the device have the bytes of the CPU" {
 	nb-gen orbits --systems 1500 --no-history \
 		'm=1; m=1e-4 a=1 e=0.0005*system M=6*system; m=1e-4*(system%3) a=1.7+0.01*system M=90' >systems.nb
-	for steps in '-d 0.1 -k 2500 --every 500' '-d 0.1 --until 300 --every-time 77 --corrector 7'; do
+	for steps in '-d 0.1 -k 2500 --every 500' '-d 0.1 --until 300 --every-time 77 --corrector 7' \
+		'-d 0.1 -k 2500 --every 1200 --megno' '-d 0.1 --until 300 --every-time 77 --corrector 7 --megno'; do
 		# shellcheck disable=SC2086 # options
 		nb-step -b cpu --integrator whfast $steps --no-history nb-force <systems.nb >cpu.nb
 		# shellcheck disable=SC2086 # options

@@ -68,8 +68,8 @@ struct nb_backend {
 
 	/* many systems for steps of whfast */
 	int (*whfast_swarm_begin)(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
-	int (*whfast_swarm_steps)(struct nb_whfast_swarm *swarm, const uint64_t *steps);
-	int (*whfast_swarm_state)(const struct nb_whfast_swarm *swarm, struct nb_whfast *w);
+	int (*whfast_swarm_steps)(struct nb_whfast_swarm *swarm, const uint64_t *steps, int *failed);
+	int (*whfast_swarm_state)(struct nb_whfast_swarm *swarm, struct nb_whfast *w);
 	void (*whfast_swarm_free)(struct nb_whfast_swarm *swarm);
 	int (*near_nearest)(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 	int (*groups_find)(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);

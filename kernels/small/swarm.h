@@ -18,17 +18,18 @@ extern "C" {
 struct nb_whfast_swarm;
 
 /* *swarm: the states of systems in Jacobi coordinates, each after nb_whfast_load or nb_whfast_restore, which may be of
- * different sizes and have different steps.  *swarm is null after NB_EUNSUPPORTED: one has forces beside gravity
- * (whfast.h), which a device does not know; NB_ENOMEM or NB_EDEVICE. */
+ * different sizes and have different steps; all or none has a variation.  *swarm is null after NB_EUNSUPPORTED: one has
+ * forces beside gravity (whfast.h), which a device does not know; NB_ENOMEM or NB_EDEVICE. */
 NB_MUST_CHECK int nb_whfast_swarm_begin_cpu(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
 NB_MUST_CHECK int nb_whfast_swarm_begin_cuda(struct nb_whfast_swarm **swarm, const struct nb_whfast *w, size_t systems);
-/* Makes steps[k] steps of system k.  One whose orbits cannot be followed stops before that step, alone. */
-NB_MUST_CHECK int nb_whfast_swarm_steps_cpu(struct nb_whfast_swarm *swarm, const uint64_t *steps);
-NB_MUST_CHECK int nb_whfast_swarm_steps_cuda(struct nb_whfast_swarm *swarm, const uint64_t *steps);
-/* The states after the last steps: those systems that the swarm began with, with closest and, where a system has
- * stopped, failed; in any other that is 0. */
-NB_MUST_CHECK int nb_whfast_swarm_state_cpu(const struct nb_whfast_swarm *swarm, struct nb_whfast *w);
-NB_MUST_CHECK int nb_whfast_swarm_state_cuda(const struct nb_whfast_swarm *swarm, struct nb_whfast *w);
+/* Makes steps[k] steps of system k.  One whose orbits cannot be followed stays as it was before, and makes no step any
+ * more, alone.  *failed: whether there is one that has made steps until then. */
+NB_MUST_CHECK int nb_whfast_swarm_steps_cpu(struct nb_whfast_swarm *swarm, const uint64_t *steps, int *failed);
+NB_MUST_CHECK int nb_whfast_swarm_steps_cuda(struct nb_whfast_swarm *swarm, const uint64_t *steps, int *failed);
+/* The states after the last steps: those systems that the swarm began with, with the variations to which they point,
+ * with closest, of all steps since the last call, and, where a system has stopped, failed; in any other that is 0. */
+NB_MUST_CHECK int nb_whfast_swarm_state_cpu(struct nb_whfast_swarm *swarm, struct nb_whfast *w);
+NB_MUST_CHECK int nb_whfast_swarm_state_cuda(struct nb_whfast_swarm *swarm, struct nb_whfast *w);
 /* null: nothing. */
 void nb_whfast_swarm_free_cpu(struct nb_whfast_swarm *swarm);
 void nb_whfast_swarm_free_cuda(struct nb_whfast_swarm *swarm);

@@ -43,32 +43,63 @@ INLINE M F(from)(int k)
 
 #include "kernels/small/whfast_body.h"
 
-REST size_t F(move_rest)(struct F(planets) * p, struct F(planets) *, const struct F(system) * c, double h, M)
+REST size_t F(move_rest)(struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h, M)
 {
 	double q[3] = {p->q[0], p->q[1], p->q[2]}, v[3] = {p->v[0], p->v[1], p->v[2]};
-	if (follow(c->mu, h, q, v))
+	double dq[3] = {0, 0, 0}, dv[3] = {0, 0, 0};
+	for (int d = 0; d < 3 && dp; d++) {
+		dq[d] = dp->q[d];
+		dv[d] = dp->v[d];
+	}
+	if (dp ? vary(c->mu, h, q, v, dq, dv) : follow(c->mu, h, q, v))
 		return threadIdx.x % LANES + 1;
 	for (int d = 0; d < 3; d++) {
 		p->q[d] = q[d];
 		p->v[d] = v[d];
 	}
+	for (int d = 0; d < 3 && dp; d++) {
+		dp->q[d] = dq[d];
+		dp->v[d] = dv[d];
+	}
 	return 0;
 }
 
-/* The warp goes on until all of its systems have made their steps; those that have are left as they are. */
-static __global__ void __launch_bounds__(THREADS, RESIDENT)
-	F(steps)(const struct of_system *systems, const uint64_t *steps, struct of_lanes all)
+/* The variation dp of a system, in all of its lanes alike, after a step h that counts where it goes on. */
+INLINE void F(measure)(struct F(planets) * dp, struct nb_megno *m, double h, bool goes)
+{
+	const double q2 = dp->q[0] * dp->q[0] + dp->q[1] * dp->q[1] + dp->q[2] * dp->q[2];
+	const double v2 = dp->v[0] * dp->v[0] + dp->v[1] * dp->v[1] + dp->v[2] * dp->v[2];
+	const double size2 = __shfl_sync(ALL, F(total)(q2 + m->unit2 * v2), 0, LANES);
+	if (!goes)
+		return;
+	nb_megno_add_size(m, h, size2);
+	if (size2 > nb_variation_large2) {
+		for (int d = 0; d < 3; d++) {
+			dp->q[d] *= nb_variation_smaller;
+			dp->v[d] *= nb_variation_smaller;
+		}
+		nb_megno_scaled(m);
+	}
+}
+
+/* The warp goes on until all of its systems have made their steps; those that have are left as they are, and those that
+ * fail as they were at the beginning. */
+template <bool VARIED>
+static __global__ void __launch_bounds__(THREADS, VARIED ? RESIDENT_VARIED : RESIDENT)
+	F(steps)(const struct of_system *systems, const uint64_t *steps, struct of_lanes all, struct nb_megno *megno)
 {
 	const size_t at = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
 	const struct of_system s = systems[at / LANES];
 	const struct F(system) c = {all.at(MU, at), all.at(INVERSE_MU, at), all.at(INNER, at), all.at(GM, at),
 		all.at(SHARE, at), s.star, s.relativity, threadIdx.x % LANES < s.planets};
 	const uint64_t wanted = steps[at / LANES];
-	struct F(planets) p;
+	struct F(planets) p, dp;
+	struct nb_megno m;
 	enum { COORDINATES = (3 + LANES - 1) / LANES }; /* of the centre of mass, in this lane */
-	double closest = 0, centre[COORDINATES], shift[COORDINATES];
+	double closest = all.at(CLOSEST, at), centre[COORDINATES], shift[COORDINATES];
 	unsigned failed = all.failed[at];
-	bool lost = any_of<LANES>(failed != 0);
+	const bool was_lost = any_of<LANES>(failed != 0);
+	bool lost = was_lost;
 	uint64_t most = wanted;
 	for (int k = LANES; k < 32; k *= 2) {
 		const uint64_t other = __shfl_xor_sync(ALL, most, k);
@@ -81,32 +112,54 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT)
 	for (int d = 0; d < 3; d++) {
 		p.q[d] = all.at(Q + d, at);
 		p.v[d] = all.at(U + d, at);
+		if (VARIED) {
+			dp.q[d] = all.at(VARIED_Q + d, at);
+			dp.v[d] = all.at(VARIED_U + d, at);
+		}
 	}
+	if (VARIED)
+		m = megno[at / LANES];
 	for (uint64_t step = 0; step < most; step++) {
-		struct F(planets) next = p;
+		struct F(planets) next = p, varied = dp;
 		double near = closest;
 		const double h = lost ? 0 : s.h; /* there may be no way on: not tried again */
-		F(kick)(&next, nullptr, &c, h, s.ahead, &near);
-		const unsigned fails = (unsigned)F(drift)(&next, nullptr, &c, h);
+		F(kick)(&next, VARIED ? &varied : nullptr, &c, h, s.ahead, &near);
+		const unsigned fails = (unsigned)F(drift)(&next, VARIED ? &varied : nullptr, &c, h);
 		failed = step < wanted && !lost ? fails : failed;
 		lost = any_of<LANES>(failed != 0);
 		const bool goes = step < wanted && !lost;
+		if (VARIED)
+			F(measure)(&varied, &m, h, goes && s.planets > 0);
 		for (int d = 0; d < 3; d++) {
 			p.q[d] = goes ? next.q[d] : p.q[d];
 			p.v[d] = goes ? next.v[d] : p.v[d];
+			if (VARIED) {
+				dp.q[d] = goes ? varied.q[d] : dp.q[d];
+				dp.v[d] = goes ? varied.v[d] : dp.v[d];
+			}
 		}
 		closest = goes ? near : closest;
 		for (int k = 0; k < COORDINATES; k++)
 			centre[k] = goes ? centre[k] + shift[k] : centre[k];
 	}
+	all.failed[at] = failed;
+	if (failed && !was_lost)
+		*all.any = 1;
+	if (lost)
+		return;
 	for (int d = 0; d < 3; d++) {
 		all.at(Q + d, at) = p.q[d];
 		all.at(U + d, at) = p.v[d];
+		if (VARIED) {
+			all.at(VARIED_Q + d, at) = dp.q[d];
+			all.at(VARIED_U + d, at) = dp.v[d];
+		}
 	}
 	for (int k = 0; k < COORDINATES; k++)
 		all.at(CENTRE + k, at) = centre[k];
 	all.at(CLOSEST, at) = closest;
-	all.failed[at] = failed;
+	if (VARIED && at % LANES == 0)
+		megno[at / LANES] = m;
 }
 
 #undef PASTE2

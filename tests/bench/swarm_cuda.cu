@@ -1,17 +1,17 @@
 /* swarm_cuda - many systems of few bodies on the device, each on its own.
  *
  *   swarm_cuda                          the cases of the table
- *   swarm_cuda solar|two SYSTEMS STEPS  one of them
+ *   swarm_cuda solar|two|megno SYSTEMS STEPS  one of them
  *   swarm_cuda scatter SYSTEMS TIME
  *
  * solar: the Sun and eight planets with the relativistic potential, steps of 5 days, whfast; two: a star and two
- * planets, 30 steps in the period of the inner one.  Phases are random; every system is another one.  64 of them are
- * compared with the processor, bit by bit, after a tenth of the steps; then the shortest time of 3 calls is taken.
- * scatter: a body of half the mass of a binary of equal masses comes from 20 semi-major axes (a) away with half the
- * speed at which it could just take the binary apart, to pericentres of up to 2 a, ias15; each goes on until one of
- * three bodies leaves for good and is 30 a away, or for so long (TIME, over 2 pi a period of the binary).  Seconds are
- * those of the whole, with looks at all bodies and their energies.  good: of those that ended, how many have an error
- * of the energy below 1e-10. */
+ * planets, 30 steps in the period of the inner one; megno: these with a variation of each.  Phases are random; every
+ * system is another one.  64 of them are compared with the processor, bit by bit, after a tenth of the steps; then the
+ * shortest time of 3 calls is taken. scatter: a body of half the mass of a binary of equal masses comes from 20
+ * semi-major axes (a) away with half the speed at which it could just take the binary apart, to pericentres of up to 2
+ * a, ias15; each goes on until one of three bodies leaves for good and is 30 a away, or for so long (TIME, over 2 pi a
+ * period of the binary).  Seconds are those of the whole, with looks at all bodies and their energies.  good: of those
+ * that ended, how many have an error of the energy below 1e-10. */
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -56,7 +56,8 @@ static void place(const struct planet *p, double G, double *x, double *v)
 	DO(nb_kepler_move(mu, 2 * M_PI * sqrt(p->a * p->a * p->a / mu) * uniform(), x, v));
 }
 
-static struct nb_whfast make(const struct planet *planet, size_t planets, double G, double h, double light)
+static struct nb_whfast make(
+	const struct planet *planet, size_t planets, double G, double h, double light, struct nb_variation *varied)
 {
 	double mass[NB_WHFAST_MOST] = {1}, pos[3 * NB_WHFAST_MOST] = {}, vel[3 * NB_WHFAST_MOST] = {};
 	struct nb_whfast w;
@@ -67,25 +68,34 @@ static struct nb_whfast make(const struct planet *planet, size_t planets, double
 	DO(nb_whfast_begin(&w, planets + 1, mass, G, 0, 0));
 	nb_whfast_relativity(&w, light);
 	DO(nb_whfast_load(&w, pos, vel, h));
+	if (varied)
+		DO(nb_variation_begin_whfast(varied, &w, pos));
 	return w;
 }
 
 static bool same(const struct nb_whfast *a, const struct nb_whfast *b)
 {
-	return memcmp(a->q, b->q, sizeof a->q) == 0 && memcmp(a->v, b->v, sizeof a->v) == 0 && a->failed == b->failed;
+	return memcmp(a->q, b->q, sizeof a->q) == 0 && memcmp(a->v, b->v, sizeof a->v) == 0 && a->failed == b->failed &&
+	       (!a->variation || memcmp(a->variation, b->variation, sizeof *a->variation) == 0);
 }
 
 static bool run_whfast(const char *what, size_t systems, uint64_t steps, const char *device)
 {
-	const bool all = strcmp(what, "solar") == 0;
+	const bool all = strcmp(what, "solar") == 0, is_varied = strcmp(what, "megno") == 0;
 	std::vector<struct nb_whfast> w;
+	std::vector<struct nb_variation> varied(is_varied ? systems : 0);
 	for (size_t k = 0; k < systems; k++)
-		w.push_back(all ? make(solar, 8, DAY_G, 5, 173.14463267) : make(two, 2, 1, 2 * M_PI / 30, INFINITY));
+		w.push_back(all ? make(solar, 8, DAY_G, 5, 173.14463267, NULL)
+				: make(two, 2, 1, 2 * M_PI / 30, INFINITY, is_varied ? &varied[k] : NULL));
 	std::vector<struct nb_whfast> got = w;
+	std::vector<struct nb_variation> got_varied = varied;
+	for (size_t k = 0; k < got_varied.size(); k++)
+		got[k].variation = &got_varied[k];
 	std::vector<uint64_t> wanted(systems, steps / 10);
 	struct nb_whfast_swarm *swarm;
+	int failed;
 	DO(nb_whfast_swarm_begin_cuda(&swarm, w.data(), systems));
-	DO(nb_whfast_swarm_steps_cuda(swarm, wanted.data()));
+	DO(nb_whfast_swarm_steps_cuda(swarm, wanted.data(), &failed));
 	DO(nb_whfast_swarm_state_cuda(swarm, got.data()));
 	for (size_t k = 0; k < systems; k += 1 + systems / CHECKED) {
 		DO(nb_whfast_steps(&w[k], steps / 10));
@@ -98,7 +108,7 @@ static bool run_whfast(const char *what, size_t systems, uint64_t steps, const c
 	wanted.assign(systems, steps);
 	for (int call = 0; call < CALLS; call++) {
 		const double begin = now();
-		DO(nb_whfast_swarm_steps_cuda(swarm, wanted.data()));
+		DO(nb_whfast_swarm_steps_cuda(swarm, wanted.data(), &failed));
 		TRY(cudaDeviceSynchronize());
 		best = std::min(best, now() - begin);
 	}
@@ -245,8 +255,8 @@ int main(int argc, char **argv)
 		const char *what;
 		size_t systems;
 		uint64_t steps;
-	} cases[] = {
-		{"solar", 16384, 100000}, {"solar", 131072, 20000}, {"two", 16384, 200000}, {"two", 1000000, 5000}};
+	} cases[] = {{"solar", 16384, 100000}, {"solar", 131072, 20000}, {"two", 16384, 200000}, {"two", 1000000, 5000},
+		{"megno", 1048576, 5000}};
 	bool good = true;
 	for (const auto &c : cases)
 		good = run_whfast(c.what, c.systems, c.steps, device.name) && good;

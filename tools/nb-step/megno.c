@@ -23,6 +23,32 @@ void nb_step_megno_begin(struct step *s)
 	all->variation = nb_require_memory(s->frame, nb_alloc_zero(all->of.n, sizeof *all->variation));
 }
 
+int nb_step_megno_begin_map(const struct step *s, size_t k, const double *x)
+{
+	struct nb_variation *own = s->systems.variation ? &s->systems.variation[k] : NULL;
+	if (own && x)
+		return nb_variation_begin_whfast(own, &s->planets.map[k], x);
+	s->planets.map[k].variation = own;
+	return NB_OK;
+}
+
+int nb_step_megno_change_step(const struct step *s, size_t k)
+{
+	return s->systems.variation ? nb_variation_change_step(&s->planets.map[k], s->planets.h) : NB_OK;
+}
+
+void nb_step_megno_take_up(struct step *s)
+{
+	const struct systems *all = &s->systems;
+	const int none = !all->variation || (!s->restart.numbers && !s->saved.resumed);
+	for (size_t k = 0; k < all->of.n && !none; k++) {
+		double x[3 * NB_WHFAST_MOST];
+		(void)nb_step_system_gather(all, k, 3, all->x, x);
+		if (!nb_step_restart_take_up(s, k) && !all->stopped[k])
+			s->planets.failed[k] |= nb_step_megno_begin_map(s, k, x) != NB_OK;
+	}
+}
+
 void nb_step_megno_mark(struct step *s)
 {
 	static const char *const name[] = {"megno", "lyapunov"};

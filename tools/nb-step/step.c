@@ -1,7 +1,6 @@
 /* nb-step: integrates the motion of the bodies, with the force pipeline as a co-process or one step a pass. */
 #include "tools/nb-step/step.h"
 #include "common/mem.h"
-
 #include "common/timer.h"
 #include "kernels/ranks/ranks.h"
 #include "tools/filter/files.h"
@@ -48,8 +47,7 @@ static const struct nb_option options[] = {
 	{0, "levels", NB_INT(struct step, opt.levels), .min = 1, .max = NB_STEP_LEVELS, .arg = "L|max", .fallback = "1",
 		.help = "steps of dt, dt/2 ... dt/2^(L-1): each body makes the longest one that --eta allows it; max: "
 			"as many as it takes"},
-	{0, "megno", NB_FLAG(struct step, opt.megno),
-		.help = "with --integrator ias15 or whfast: how fast neighbouring orbits part"},
+	{0, "megno", NB_FLAG(struct step, opt.megno), .help = "of ias15 and whfast: how fast neighbouring orbits part"},
 	{0, "mpi", NB_TEXT(struct step, opt.launcher), .arg = "COMMAND",
 		.help = "let processes share the forces that this command of MPI starts: 'mpirun -n 4'", .silent = 1},
 	{0, "patience", NB_POSITIVE(struct step, opt.patience), .max = 1e9, .arg = "SECONDS", .fallback = "no limit",
@@ -190,6 +188,8 @@ static void integrate(struct step *s)
 	nb_interrupt_hold(s->progress.wanted ? NB_HOLD_SHOWN_RUN : NB_HOLD_RUN);
 	for (uint64_t k = s->clock.step - s->clock.first_step;; k++) {
 		const int wanted = !written && is_wanted(s, k, exact);
+		if (wanted)
+			nb_step_whfast_look(s);
 		nb_step_energy_look(s, wanted);
 		if (wanted)
 			nb_step_output(s);
@@ -203,6 +203,7 @@ static void integrate(struct step *s)
 		nb_require_alive(s->run);
 		nb_step_progress_show(s, k + 1);
 	}
+	nb_step_whfast_look(s);
 	nb_step_energy_look(s, 1);
 	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(&s->progress);

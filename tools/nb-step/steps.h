@@ -154,6 +154,7 @@ struct planets {
 	const struct nb_backend *device; /* that makes the steps of many systems; NULL: the processor does */
 	struct nb_whfast_swarm *swarm;	 /* there; NULL: not begun */
 	uint64_t *steps;		 /* of each */
+	uint64_t unseen;		 /* so many the device has made since the state of the frame */
 	int started;			 /* they have the state of this run */
 	int warned;			 /* of the order of the bodies: reported; */
 	int met;			 /* of an encounter */
@@ -166,11 +167,15 @@ void nb_step_whfast_forget(struct step *s); /* that it is one: it has another in
 void nb_step_whfast_begin(struct step *s);
 void nb_step_whfast_free(struct planets *p);
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact);
+/* Before somebody looks at the frame: it gets the state that a device has come to. */
+void nb_step_whfast_look(struct step *s);
 
 /* ---- swarm.c: many systems of whfast on a device; called by systems.c and whfast.c ---- */
 void nb_step_swarm_choose(struct step *s); /* once systems are found: whether a device makes their steps */
 void nb_step_swarm_begin(struct step *s);  /* with the states of the maps */
-void nb_step_swarm_move(struct step *s, uint64_t steps); /* and gives them back, with failed and closest */
+/* Returns whether systems have failed in these steps. */
+int nb_step_swarm_move(struct step *s, uint64_t steps);
+void nb_step_swarm_fetch(struct step *s); /* to the maps, with failed and closest, and variations */
 void nb_step_swarm_free(struct planets *p);
 
 /* ---- ias15.c: ias15 and ar, which find their steps; called by few.c ---- */
@@ -224,6 +229,11 @@ void nb_step_restart_mark(struct step *s);
 /* With --megno, of the options, and room for a run whose first state is known. */
 void nb_step_megno_check(const struct step *s);
 void nb_step_megno_begin(struct step *s);
+/* Of whfast, without effect where there is no --megno: system k has the first state of its map, with positions x, or
+ * another one, NULL; it is to be loaded for other steps; and those variations that a run before this one has left. */
+NB_MUST_CHECK int nb_step_megno_begin_map(const struct step *s, size_t k, const double *x);
+NB_MUST_CHECK int nb_step_megno_change_step(const struct step *s, size_t k);
+void nb_step_megno_take_up(struct step *s);
 /* The frame gets what --megno found, as attributes, or as columns if it has many systems. */
 void nb_step_megno_mark(struct step *s);
 

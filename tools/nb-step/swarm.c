@@ -24,7 +24,7 @@ void nb_step_swarm_choose(struct step *s)
 		s->run->backend = s->backend = p->device; /* as it was for the frame before */
 	p->device = NULL;
 	if (!s->systems.many || s->opt.integrator->few != NB_FEW_WHFAST || s->backend->space->device < 0 ||
-		s->stop.text || s->opt.democratic || s->opt.megno ||
+		s->stop.text || s->opt.democratic ||
 		(strcmp(s->run->common.backend, "auto") == 0 && s->systems.of.n < LEAST))
 		return;
 	p->device = s->backend;
@@ -47,11 +47,17 @@ void nb_step_swarm_begin(struct step *s)
 	require_device(s, p->device->whfast_swarm_begin(&p->swarm, p->map, s->systems.of.n));
 }
 
-void nb_step_swarm_move(struct step *s, uint64_t steps)
+int nb_step_swarm_move(struct step *s, uint64_t steps)
 {
 	struct planets *p = &s->planets;
+	int failed;
 	for (size_t k = 0; k < s->systems.of.n; k++)
 		p->steps[k] = s->systems.stopped[k] ? 0 : steps;
-	require_device(s, p->device->whfast_swarm_steps(p->swarm, p->steps));
-	require_device(s, p->device->whfast_swarm_state(p->swarm, p->map));
+	require_device(s, p->device->whfast_swarm_steps(p->swarm, p->steps, &failed));
+	return failed;
+}
+
+void nb_step_swarm_fetch(struct step *s)
+{
+	require_device(s, s->planets.device->whfast_swarm_state(s->planets.swarm, s->planets.map));
 }

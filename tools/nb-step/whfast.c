@@ -125,32 +125,6 @@ static int take_up(const struct step *s, size_t k, const double *pos, const doub
 	       memcmp(v, vel, 3 * n * sizeof *v) == 0;
 }
 
-/* Of system k, whose positions are x. */
-static int begin_variation(const struct step *s, size_t k, const double *x)
-{
-	struct nb_variation *own = s->systems.variation ? &s->systems.variation[k] : NULL;
-	return own ? nb_variation_begin_whfast(own, &s->planets.map[k], x) : NB_OK;
-}
-
-/* Before it is loaded for other steps. */
-static int change_step(const struct step *s, size_t k)
-{
-	return s->systems.variation ? nb_variation_change_step(&s->planets.map[k], s->planets.h) : NB_OK;
-}
-
-/* Those that a run before this one has left. */
-static void take_up_variations(struct step *s)
-{
-	const struct systems *all = &s->systems;
-	const int none = !all->variation || (!s->restart.numbers && !s->saved.resumed);
-	for (size_t k = 0; k < all->of.n && !none; k++) {
-		double x[3 * NB_WHFAST_MOST];
-		(void)nb_step_system_gather(all, k, 3, all->x, x);
-		if (!nb_step_restart_take_up(s, k) && !all->stopped[k])
-			s->planets.failed[k] |= begin_variation(s, k, x) != NB_OK;
-	}
-}
-
 /* For steps of this length. */
 static void start(struct step *s, double dt)
 {
@@ -166,23 +140,22 @@ static void start(struct step *s, double dt)
 #pragma omp parallel for schedule(dynamic, 16) reduction(| : fresh) if (all->of.n > 16)
 	for (size_t k = 0; k < all->of.n; k++) {
 		double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
+		p->map[k].variation = all->variation ? &all->variation[k] : NULL;
 		if (all->stopped[k])
 			continue;
 		(void)nb_step_system_gather(all, k, 3, all->x, x);
 		(void)nb_step_system_gather(all, k, 3, all->v, v);
 		if (kept && take_up(s, k, x, v)) {
-			p->failed[k] = begin_variation(s, k, x) != NB_OK;
+			p->failed[k] = nb_step_megno_begin_map(s, k, x) != NB_OK;
 			continue;
 		}
 		fresh = 1;
-		p->failed[k] = (!first && change_step(s, k)) || nb_whfast_load(&p->map[k], x, v, p->h) != NB_OK;
-		if (first)
-			p->failed[k] |= begin_variation(s, k, x) != NB_OK;
-		else if (all->variation)
-			p->map[k].variation = &all->variation[k];
+		p->failed[k] = (!first && nb_step_megno_change_step(s, k)) ||
+			       nb_whfast_load(&p->map[k], x, v, p->h) != NB_OK;
+		p->failed[k] |= nb_step_megno_begin_map(s, k, first ? x : NULL) != NB_OK;
 	}
 	if (first)
-		take_up_variations(s);
+		nb_step_megno_take_up(s);
 	lose_failed(s, s->clock.step, s->clock.now.time);
 	if (first && fresh)
 		look_at_orbits(s);
@@ -226,6 +199,7 @@ void nb_step_whfast_begin(struct step *s)
 	struct planets *p = &s->planets;
 	double dt, exact;
 	p->started = 0;
+	p->unseen = 0;
 	p->map = nb_require_memory(s->frame, nb_alloc(all->of.n, sizeof *p->map));
 	p->failed = nb_require_memory(s->frame, nb_alloc_zero(all->of.n, sizeof *p->failed));
 	for (size_t k = 0; k < all->of.n; k++) {
@@ -269,6 +243,17 @@ static void warn_of_encounter(struct step *s, uint64_t begun)
 		begun, s->clock.step, fabs(s->planets.h));
 }
 
+/* The state of the map of system k becomes that of its bodies. */
+static int get_state(const struct step *s, size_t k)
+{
+	double x[3 * NB_WHFAST_MOST], v[3 * NB_WHFAST_MOST];
+	if (nb_whfast_store(&s->planets.map[k], x, v))
+		return NB_EUNSUPPORTED;
+	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
+	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
+	return NB_OK;
+}
+
 /* Makes steps of system k, unless it ends before one of them; the state of those that do not end becomes theirs. */
 static int move_system(struct step *s, size_t k, uint64_t first, uint64_t steps, const struct moment *begun)
 {
@@ -284,43 +269,68 @@ static int move_system(struct step *s, size_t k, uint64_t first, uint64_t steps,
 			if (nb_step_stops(s, k, now.time, x, v))
 				return NB_OK;
 		}
-		if (s->planets.swarm ? map->failed > 0 : nb_whfast_steps(map, some) != NB_OK)
+		if (nb_whfast_steps(map, some))
 			return NB_EUNSUPPORTED;
 		closest = fmax(closest, map->closest);
 		for (uint64_t i = 0; i < some && s->stop.text; i++)
 			now = nb_step_later(now, s->planets.h);
 	}
 	map->closest = closest;
-	if (nb_whfast_store(map, x, v))
-		return NB_EUNSUPPORTED;
-	nb_step_system_scatter(&s->systems, k, x, s->systems.x);
-	nb_step_system_scatter(&s->systems, k, v, s->systems.v);
-	return NB_OK;
+	return get_state(s, k);
 }
 
-/* Makes steps, and gives the frame the state after them and the force in it. */
-static void make_steps(struct step *s, uint64_t made, const struct moment *start)
+/* The same; what cannot be followed keeps its variation, too. */
+static int try_system(struct step *s, size_t k, uint64_t first, uint64_t steps, const struct moment *begun)
+{
+	struct nb_variation before, *own = s->systems.variation ? &s->systems.variation[k] : NULL;
+	if (own)
+		before = *own;
+	const int status = move_system(s, k, first, steps, begun);
+	if (own && status)
+		*own = before;
+	return status;
+}
+
+/* Of a device; a system that has failed has the state before that call. */
+static int fetch_system(const struct step *s, size_t k)
+{
+	return get_state(s, k) || s->planets.map[k].failed;
+}
+
+/* Makes the last of so many steps that nobody has seen, and gives the frame the state after them and the force in it.
+ * made: so many; 0: a device has made all. */
+static void show_steps(struct step *s, uint64_t unseen, uint64_t made, const struct moment *start)
 {
 	const struct systems *all = &s->systems;
 	struct planets *p = &s->planets;
-	const uint64_t begun = s->clock.step + 1 - made, first = begun - 1 - s->clock.first_step;
+	const uint64_t begun = s->clock.step + 1 - unseen, first = begun - 1 - s->clock.first_step;
+	p->unseen = 0;
 	if (p->swarm)
-		nb_step_swarm_move(s, made);
+		nb_step_swarm_fetch(s);
 #pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++)
-		p->failed[k] = !all->stopped[k] && move_system(s, k, first, made, start);
+		p->failed[k] = !all->stopped[k] &&
+			       (made ? try_system(s, k, first, made, start) : fetch_system(s, k)) != 0;
 	lose_failed(s, begun, start->time);
 	warn_of_encounter(s, begun);
 	nb_step_few_show(s, p->h);
 	add_state(s);
 }
 
+void nb_step_whfast_look(struct step *s)
+{
+	if (s->planets.unseen)
+		show_steps(s, s->planets.unseen, 0, &s->clock.now);
+}
+
 uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact)
 {
 	const struct moment begun = s->clock.now;
 	uint64_t made = 0;
-	if (!s->planets.started || !is_step(s, s->planets.h, *dt))
+	if (!s->planets.started || !is_step(s, s->planets.h, *dt)) {
+		nb_step_whfast_look(s);
 		start(s, *dt);
+	}
 	for (double next, ends;; *dt = next, *exact = ends) {
 		nb_step_pass(s, *dt, *exact);
 		made++;
@@ -328,6 +338,12 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 			!is_step(s, s->planets.h, next))
 			break;
 	}
-	make_steps(s, made, &begun);
+	if (!s->planets.swarm)
+		show_steps(s, made, made, &begun);
+	else {
+		s->planets.unseen += made;
+		if (nb_step_swarm_move(s, made)) /* those that have failed end here */
+			show_steps(s, s->planets.unseen, 0, &begun);
+	}
 	return made;
 }

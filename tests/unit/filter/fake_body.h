@@ -165,8 +165,8 @@ FAKE(boxes_build, (size_t n, const uint64_t *key, int dim, int level, uint64_t *
 FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), (boxes, n, wrong))
 FAKE(whfast_swarm_begin, (struct nb_whfast_swarm * *swarm, const struct nb_whfast *w, size_t systems),
 	(swarm, w, systems))
-FAKE(whfast_swarm_steps, (struct nb_whfast_swarm * swarm, const uint64_t *steps), (swarm, steps))
-FAKE(whfast_swarm_state, (const struct nb_whfast_swarm *swarm, struct nb_whfast *w), (swarm, w))
+FAKE(whfast_swarm_steps, (struct nb_whfast_swarm * swarm, const uint64_t *steps, int *failed), (swarm, steps, failed))
+FAKE(whfast_swarm_state, (struct nb_whfast_swarm * swarm, struct nb_whfast *w), (swarm, w))
 FAKE(near_nearest, (const struct nb_near_bodies *bodies, const struct nb_near_found *nearest), (bodies, nearest))
 FAKE(groups_find, (const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups), (job, group, groups))
 FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
