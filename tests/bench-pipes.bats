@@ -27,7 +27,7 @@ load helper
 	"$NB_TOP/tests/bench/run-memory" "${NB_BIN%/bin}" 20000 >table 2>said || { cat said; return 1; }
 	awk -F '\t' 'NR > 1 && !($2 > -500 && $2 < 5000)' table >wrong
 	[ ! -s wrong ]
-	[ "$(wc -l <table)" -eq 35 ]
+	[ "$(wc -l <table)" -eq 37 ]
 }
 
 # bats test_tags=once
