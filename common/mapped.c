@@ -1,5 +1,6 @@
 #include "common/mapped.h"
 
+#include "common/cpu.h"
 #include "common/die.h"
 #include "common/system.h"
 
@@ -72,6 +73,7 @@ void *nb_mapped_new(int fd, size_t size)
 
 void nb_mapped_free(void *data)
 {
+	enum { PART = 16 << 20 };
 	size_t size = 0;
 	pthread_mutex_lock(&lock);
 	for (struct mapped *m = all; m; m = m->next)
@@ -80,6 +82,12 @@ void nb_mapped_free(void *data)
 			m->data = NULL;
 		}
 	pthread_mutex_unlock(&lock);
+	/* one thread alone takes as long to let the pages go as several take to read them */
+	if (size > PART && nb_cpu_threads() > 1) {
+#pragma omp parallel for schedule(static)
+		for (size_t at = 0; at < size; at += PART)
+			nb_system_forget((char *)data + at, size - at < PART ? size - at : PART);
+	}
 	munmap(data, size);
 }
 
