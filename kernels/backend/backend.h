@@ -77,6 +77,7 @@ struct nb_backend {
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
 	int (*wrap)(size_t n, double *pos, double box, int single);
+	int (*scale_velocities)(size_t n, double *vel, double factor);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 	int (*hermite)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, const double *acc_was,
 		const double *jerk_was, double ahead, double dt);

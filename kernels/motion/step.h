@@ -22,6 +22,9 @@ NB_MUST_CHECK int nb_drift_cpu(size_t n, double *pos, const double *vel, double 
 /* pos becomes that in the periodic box, as nb_periodic_keep (common/periodic.h). */
 NB_MUST_CHECK int nb_wrap_cpu(size_t n, double *pos, double box, int single);
 
+/* vel *= factor */
+NB_MUST_CHECK int nb_scale_velocities_cpu(size_t n, double *vel, double factor);
+
 /* pos = from + vel (now - begun) unit: of bodies that have drifted since times of their own, begun, n.  Host memory. */
 void nb_drift_from(
 	size_t n, const double *begun, double now, double unit, const double *from, const double *vel, double *pos);
@@ -40,6 +43,7 @@ NB_MUST_CHECK int nb_largest_acc_cpu(size_t n, const double *acc, double *larges
 NB_MUST_CHECK int nb_kick_cuda(size_t n, double *vel, const double *acc, double dt);
 NB_MUST_CHECK int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt);
 NB_MUST_CHECK int nb_wrap_cuda(size_t n, double *pos, double box, int single);
+NB_MUST_CHECK int nb_scale_velocities_cuda(size_t n, double *vel, double factor);
 NB_MUST_CHECK int nb_taylor_cuda(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);
 NB_MUST_CHECK int nb_largest_acc_cuda(size_t n, const double *acc, double *largest);
 /* Queued: *square, in the device's memory, becomes the square of that. */

@@ -55,6 +55,14 @@ int nb_wrap_cpu(size_t n, double *pos, double box, int single)
 	return NB_OK;
 }
 
+int nb_scale_velocities_cpu(size_t n, double *vel, double factor)
+{
+#pragma omp parallel for schedule(static) if (3 * n > PARALLEL)
+	for (size_t i = 0; i < 3 * n; i++)
+		vel[i] *= factor;
+	return NB_OK;
+}
+
 void nb_drift_from(
 	size_t n, const double *begun, double now, double unit, const double *from, const double *vel, double *pos)
 {

@@ -55,6 +55,22 @@ int nb_wrap_cuda(size_t n, double *pos, double box, int single)
 	return NB_OK;
 }
 
+static __global__ void scale_kernel(size_t count, double *x, double factor)
+{
+	const size_t stride = (size_t)gridDim.x * blockDim.x;
+	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += stride)
+		x[i] *= factor;
+}
+
+int nb_scale_velocities_cuda(size_t n, double *vel, double factor)
+{
+	if (n == 0)
+		return NB_OK;
+	scale_kernel<<<grid(3 * n), BLOCK>>>(3 * n, vel, factor);
+	NB_CUDA_LAUNCHED();
+	return NB_OK;
+}
+
 static __global__ void taylor_kernel(size_t count, double *__restrict__ pos, double *__restrict__ vel,
 	const double *__restrict__ acc, const double *__restrict__ jerk, double dt)
 {

@@ -231,10 +231,10 @@ double nb_step_comoving_steps(const struct step *s, const struct nb_frame *frame
 
 static double kinetic_energy(const struct step *s)
 {
+	const struct nb_space *space = s->backend->space;
 	struct nb_moments moments;
-	nb_step_require(
-		s, nb_moments_cpu(s->frame->rows[NB_PARTICLE], nb_step_read(s, NB_MASS, &nb_space_host),
-			   nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host), &moments));
+	nb_step_require(s, s->backend->moments(s->frame->rows[NB_PARTICLE], nb_step_read(s, NB_MASS, space),
+				   nb_step_read(s, NB_POS, space), nb_step_read(s, NB_VEL, space), &moments));
 	return moments.ekin;
 }
 
@@ -254,6 +254,15 @@ double nb_step_comoving_drift(const struct step *s, double from, double to)
 {
 	return nb_cosmology_drift(&s->comoving.law, nb_step_comoving_time(s, from), nb_step_comoving_time(s, to)) *
 	       s->comoving.begun;
+}
+
+double nb_step_share_done(const struct step *s, double first)
+{
+	const double now = s->clock.now.time;
+	if (!s->opt.until_given)
+		return 0;
+	return s->opt.cosmology ? span(s, first, now) / span(s, first, s->opt.until)
+				: (now - first) / (s->opt.until - first);
 }
 
 /* A body falls through a comoving length eps in a time that goes with sqrt(a eps / (g / a^2)). */
@@ -289,12 +298,9 @@ static void integrate_kinetic_energy(struct step *s)
 
 void nb_step_end_comoving(struct step *s)
 {
-	const size_t numbers = 3 * s->frame->rows[NB_PARTICLE];
-	const double scale = s->comoving.begun / s->comoving.next;
-	double *vel = nb_step_update(s, NB_VEL, &nb_space_host);
-#pragma omp parallel for schedule(static)
-	for (size_t k = 0; k < numbers; k++)
-		vel[k] *= scale;
+	double *vel = nb_step_update(s, NB_VEL, s->backend->space);
+	nb_step_require(s,
+		s->backend->scale_velocities(s->frame->rows[NB_PARTICLE], vel, s->comoving.begun / s->comoving.next));
 	if (s->energy.known)
 		integrate_kinetic_energy(s);
 }

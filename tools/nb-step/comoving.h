@@ -44,6 +44,8 @@ void nb_step_begin_comoving(struct step *s);
 /* One step of all bodies, short of the last kick; then, after that kick, the peculiar velocities at its end. */
 void nb_step_advance_comoving(struct step *s);
 void nb_step_end_comoving(struct step *s);
+/* How much of the way from the time first to --until is behind the run, in the variable of the steps; 0 without it. */
+double nb_step_share_done(const struct step *s, double first);
 /* About how many steps there are from a frame to --until. */
 double nb_step_comoving_steps(const struct step *s, const struct nb_frame *frame);
 

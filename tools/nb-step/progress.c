@@ -32,7 +32,7 @@ void nb_step_progress_show(struct step *s, uint64_t done)
 		return;
 	p->shown = now;
 	char line[200], total[32] = "", left[40] = "", energy[40] = "";
-	double part = s->opt.until_given ? (s->clock.now.time - p->first_time) / (s->opt.until - p->first_time) : 0;
+	double part = nb_step_share_done(s, p->first_time);
 	if (s->opt.steps != UINT64_MAX) {
 		snprintf(total, sizeof total, " of %" PRIu64, s->opt.steps);
 		part = fmax(part, (double)done / (double)s->opt.steps);

@@ -143,6 +143,7 @@ FAKE(treepm,
 		struct nb_treepm_kept *kept, struct nb_gravity_count *count),
 	(g, box, how, points, kept, count))
 FAKE(wrap, (size_t n, double *pos, double box, int single), (n, pos, box, single))
+FAKE(scale_velocities, (size_t n, double *vel, double factor), (n, vel, factor))
 FAKE(morton_cube, (size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad), (n, pos, dim, cube, bad))
 FAKE(morton_keys, (size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key),
 	(n, pos, dim, cube, key))
@@ -299,6 +300,7 @@ const struct nb_backend nb_fake_backend = {
 	.kick = fake_kick,
 	.drift = fake_drift,
 	.wrap = fake_wrap,
+	.scale_velocities = fake_scale_velocities,
 	.taylor = fake_taylor,
 	.hermite = fake_hermite,
 	.largest_acc = fake_largest_acc,

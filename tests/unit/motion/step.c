@@ -62,6 +62,18 @@ static void test_wrap(size_t n)
 	free(x);
 }
 
+static void test_scale(size_t n)
+{
+	double *v = calloc(3 * n, sizeof *v);
+	for (size_t i = 0; i < 3 * n; i++)
+		v[i] = (double)i;
+	CHECK(nb_scale_velocities_cpu(n, v, 1.25) == NB_OK);
+	for (size_t i = 0; i < 3 * n; i++)
+		CHECK(v[i] == 1.25 * (double)i);
+	CHECK(nb_scale_velocities_cpu(0, NULL, 1.25) == NB_OK);
+	free(v);
+}
+
 int main(void)
 {
 	static const size_t sizes[] = {
@@ -71,5 +83,7 @@ int main(void)
 	CHECK(largest(0, NULL) == 0);
 	test_wrap(1);
 	test_wrap(40000);
+	test_scale(1);
+	test_scale(40000);
 	return unit_end();
 }
