@@ -100,11 +100,12 @@ void nb_reader_close(struct nb_reader *reader)
 	reader->buffer = NULL;
 }
 
-/* So many bytes of a column at once.  What is in a map is looked at by all threads, block by block. */
+/* So many bytes of a column at once.  What is in a map is looked at, and copied, by all threads, block by block, each of
+ * which has a huge page of its own. */
 static size_t block_of(const struct nb_reader *reader, const struct nb_column *column)
 {
 	const size_t threads = (size_t)nb_cpu_threads();
-	const size_t most = reader->map && threads > 1 ? threads * NB_CRC32_EACH : NB_BLOCK;
+	const size_t most = reader->map && threads > 1 ? 2 * threads * NB_CRC32_EACH : NB_BLOCK;
 	return column->rowsize < most ? most / column->rowsize * column->rowsize : most;
 }
 
