@@ -251,6 +251,23 @@ order_of() {
 	[ "$(run_times)" = '0 0.5 ' ]
 }
 
+@test "kicks that are made together where nobody looks change no byte" {
+	local f='nb-sort-zorder | nb-build-tree | nb-force -t 0.6 -e 0.05'
+	nb-gen -n 100 >cluster.nb
+	for integrator in leapfrog yoshida; do
+		s="nb-step --no-history --integrator $integrator -d 0.01"
+		$s -k 7 "$f" <cluster.nb | nb-select --no-history --frames 0,3,6,7 >seen.nb
+		$s -k 7 --every 3 "$f" <cluster.nb >rest.nb
+		NB_FOLD=off $s -k 7 --every 3 "$f" <cluster.nb >apart.nb
+		cmp seen.nb rest.nb
+		cmp apart.nb rest.nb
+		for every in 0 10; do
+			$s -v -k 20 --every $every "$f --potential" <cluster.nb 2>&1 >last.nb | grep 'at most (of 3 states)' >energy.$every
+		done
+		cmp energy.0 energy.10
+	done
+}
+
 @test "--until stops at the nearest step, in either direction" {
 	last_time() { nb-step --every 0 "$@" './filter spring' <five.nb | times; }
 	[ "$(last_time -d 0.25 --until 1)" = 1 ]

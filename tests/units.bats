@@ -121,7 +121,7 @@ unit() {
 @test "how fast orbits part" { unit small/variation; }
 
 @test "relativity, oblateness, tides, radiation and damping" { unit small/extra; }
-@test "the largest acceleration" { unit motion/step; }
+@test "the largest acceleration, kicks and drifts in one pass" { unit motion/step; }
 @test "Hermite's corrector, and time scales" { unit motion/hermite; }
 @test "expressions" { unit expr/expr; }
 @test "expressions when memory runs out" { unit expr/scarce; }
@@ -134,7 +134,7 @@ unit() {
 @test "what the benchmark of the papers accepts" { unit papers/judge; }
 @test "collisions of Xu, Xu & Chen" { unit papers/collide; }
 # bats test_tags=gpu
-@test "checks, conversions, boxes, measures and Hermite's corrector on the GPU" { unit backend/agree; }
+@test "checks, conversions, boxes, measures and motions on the GPU" { unit backend/agree; }
 # bats test_tags=gpu
 @test "pictures on the GPU" { unit backend/pictures; }
 # bats test_tags=gpu

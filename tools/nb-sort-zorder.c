@@ -74,7 +74,10 @@ static struct nb_cube choose_cube(
 	struct nb_cube cube;
 	size_t bad;
 	if (!opt->cube_text) {
-		nb_require_done(run, backend->morton_cube(n, pos, dim, &cube, &bad), "bounding cube of", frame);
+		const int status = nb_frame_knows(frame, NB_EXTENT_KNOWN)
+					   ? nb_morton_cube_of_extent(n, frame->extent, dim, &cube)
+					   : backend->morton_cube(n, pos, dim, &cube, &bad);
+		nb_require_done(run, status, "bounding cube of", frame);
 		return cube;
 	}
 	nb_require_done(run, backend->first_outside(n, pos, 0, dim, &opt->cube, &bad), "cube of", frame);

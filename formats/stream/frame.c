@@ -203,7 +203,10 @@ static uint64_t state_of(const struct nb_frame *frame, enum nb_fact fact)
 	static const enum nb_field field[] = {NB_KEY, NB_POS, NB_MASS};
 	static const enum nb_table of[NB_NFACT] = {
 		[NB_KEYS_CURRENT] = NB_NTABLE, [NB_TREE_SOUND] = NB_NODE, [NB_BOXES_SOUND] = NB_BOX};
+	const struct nb_column *pos = nb_frame_field(frame, NB_POS);
 	uint64_t sum = 1 + (uint64_t)fact;
+	if (fact == NB_EXTENT_KNOWN)
+		return pos ? pos->state : 0;
 	for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
 		const struct nb_column *column = nb_frame_field(frame, field[i]);
 		if (field[i] != NB_MASS || fact == NB_TREE_SOUND)
@@ -227,6 +230,12 @@ void nb_frame_note(struct nb_frame *frame, enum nb_fact fact)
 int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact)
 {
 	return frame->fact[fact] && frame->fact[fact] == state_of(frame, fact);
+}
+
+void nb_frame_note_extent(struct nb_frame *frame, const double extent[6])
+{
+	memcpy(frame->extent, extent, sizeof frame->extent);
+	nb_frame_note(frame, NB_EXTENT_KNOWN);
 }
 
 /* ---- frames of frames ---- */
@@ -254,6 +263,7 @@ int nb_frame_share(struct nb_frame *to, struct nb_frame *from)
 {
 	int status = nb_frame_copy_head(to, from);
 	memcpy(to->fact, from->fact, sizeof to->fact);
+	memcpy(to->extent, from->extent, sizeof to->extent);
 	to->filler = from->filler;
 	for (size_t c = 0; c < from->ncolumn && !status; c++)
 		status = nb_column_share(&to->column[c], &from->column[c]);

@@ -58,6 +58,7 @@ enum nb_fact {
 	NB_KEYS_CURRENT, /* key is sorted, and belongs to pos and the attributes key_cube and dim */
 	NB_TREE_SOUND,	 /* the node table is one over these keys, positions and masses */
 	NB_BOXES_SOUND,	 /* the box table is one over these keys */
+	NB_EXTENT_KNOWN, /* extent is that of pos */
 	NB_NFACT
 };
 
@@ -70,6 +71,7 @@ struct nb_frame {
 	size_t nattribute;
 	uint64_t number;		/* of the frame in its stream, from 0: for messages */
 	uint64_t fact[NB_NFACT];	/* state of the columns when the fact was noted, 0: never */
+	double extent[6];		/* the largest -x, -y, -z, x, y, z, if that is known */
 	const struct nb_filler *filler; /* makes the contents, which no column has (fill.h); NULL: they have */
 };
 
@@ -171,6 +173,8 @@ size_t nb_column_first_bad(struct nb_column *column, unsigned what);
  * So that what a tool has made or checked is not checked again by the next one in the same process. */
 void nb_frame_note(struct nb_frame *frame, enum nb_fact fact);
 int nb_frame_knows(const struct nb_frame *frame, enum nb_fact fact);
+/* The extent of pos as it is now, of <f8. */
+void nb_frame_note_extent(struct nb_frame *frame, const double extent[6]);
 
 /* "id, mass, pos" into buffer, cut with "..." if too long. Returns buffer. */
 const char *nb_frame_list(const struct nb_frame *frame, char *buffer, size_t size);

@@ -76,6 +76,8 @@ struct nb_backend {
 
 	int (*kick)(size_t n, double *vel, const double *acc, double dt);
 	int (*drift)(size_t n, double *pos, const double *vel, double dt);
+	int (*kick_drift)(size_t n, double *pos, double *vel, const double *acc, double before, double kick,
+		double drift, double extent[7]);
 	int (*wrap)(size_t n, double *pos, double box, int single);
 	int (*scale_velocities)(size_t n, double *vel, double factor);
 	int (*taylor)(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);

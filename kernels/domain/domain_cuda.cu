@@ -119,65 +119,17 @@ static int grow_cells(const struct nb_domain *d, struct nb_essential *e)
 
 /* ---- steps ----------------------------------------------------------------------------------------------- */
 
-/* A kick, then a drift, in one pass, which finds the box, too; products are rounded before sums, as in nb_kick_cuda and
- * nb_drift_cuda.  n: numbers; a multiple of three blocks, so that a thread meets one axis. */
-static __global__ void __launch_bounds__(THREADS) move_kernel(
-	size_t n, double *pos, double *vel, const double *acc, double kick, double drift, struct nb_bounds *bounds)
-{
-	__shared__ struct nb_bounds part;
-	const size_t step = (size_t)gridDim.x * THREADS, start = blockIdx.x * (size_t)THREADS + threadIdx.x;
-	unsigned long long top = 0, bottom = 0;
-	bool found = false;
-	if (threadIdx.x == 0)
-		part = {};
-	__syncthreads();
-	for (size_t i = start; i < n; i += step) {
-		double v = vel[i];
-		if (kick != 0)
-			vel[i] = v = __dadd_rn(v, __dmul_rn(acc[i], kick));
-		if (drift == 0)
-			continue;
-		const double x = __dadd_rn(pos[i], __dmul_rn(v, drift));
-		pos[i] = x;
-		found |= !isfinite(x);
-		const unsigned long long key = nb_ordered_bits((unsigned long long)__double_as_longlong(x));
-		top = max(top, key);
-		bottom = max(bottom, ~key);
-	}
-	atomicMax(&part.top[start % 3], top);
-	atomicMax(&part.bottom[start % 3], bottom);
-	if (found)
-		part.bad = 1;
-	__syncthreads();
-	if (threadIdx.x < 3) {
-		atomicMax(&bounds->top[threadIdx.x], part.top[threadIdx.x]);
-		atomicMax(&bounds->bottom[threadIdx.x], part.bottom[threadIdx.x]);
-		if (part.bad)
-			bounds->bad = 1;
-	}
-}
-
 static int move(struct nb_domain *d, double kick, double drift, int *finite)
 {
-	nb_cuda_buffer<struct nb_bounds> bounds;
-	struct nb_bounds found;
-	int sms;
 	*finite = 1;
 	NB_TRY(open_device(d->law.device - 1));
-	if (d->n == 0 || (kick == 0 && drift == 0))
+	if (drift == 0)
+		return kick == 0 ? NB_OK : nb_kick_cuda(d->n, d->vel, d->acc, kick);
+	if (d->n == 0)
 		return NB_OK;
-	NB_TRY(nb_cuda_multiprocessors(&sms));
-	NB_TRY(bounds.alloc(1));
-	NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found));
-	const unsigned three = std::min(nb_cuda_blocks(3 * d->n, 3 * THREADS), 8 * (unsigned)sms / 3);
-	move_kernel<<<3 * three, THREADS>>>(3 * d->n, d->pos, d->vel, d->acc, kick, drift, bounds.ptr);
-	NB_CUDA_LAUNCHED();
-	NB_TRY(to_host(&found, bounds.ptr, sizeof found));
-	*finite = !found.bad;
-	if (drift != 0) {
-		nb_box_of_bounds(&found, d->box);
-		d->box_known = 1;
-	}
+	NB_TRY(nb_kick_drift_cuda(d->n, d->pos, d->vel, d->acc, 0, kick, drift, d->box));
+	*finite = !d->box[6];
+	d->box_known = 1;
 	return NB_OK;
 }
 

@@ -19,6 +19,13 @@ NB_MUST_CHECK int nb_kick_cpu(size_t n, double *vel, const double *acc, double d
 /* pos += vel dt */
 NB_MUST_CHECK int nb_drift_cpu(size_t n, double *pos, const double *vel, double dt);
 
+/* In one pass vel += acc before, vel += acc kick, pos += vel drift, with the bytes that two kicks and a drift give;
+ * kicks of 0 are left out, and acc is not read without any.  extent: the largest -x, -y, -z, x, y, z of the new
+ * positions
+ * (-infinity of none), and 1 if one is not finite, else 0; the six mean nothing then. */
+NB_MUST_CHECK int nb_kick_drift_cpu(size_t n, double *pos, double *vel, const double *acc, double before, double kick,
+	double drift, double extent[7]);
+
 /* pos becomes that in the periodic box, as nb_periodic_keep (common/periodic.h). */
 NB_MUST_CHECK int nb_wrap_cpu(size_t n, double *pos, double box, int single);
 
@@ -39,9 +46,12 @@ NB_MUST_CHECK int nb_taylor_cpu(size_t n, double *pos, double *vel, const double
 /* *largest = the largest |acc|, 0 for n = 0; not finite if an acc is not finite or its square overflows. */
 NB_MUST_CHECK int nb_largest_acc_cpu(size_t n, const double *acc, double *largest);
 
-/* The same on the current device, queued on its default stream (nb_largest_acc_cuda waits for it). */
+/* The same on the current device, queued on its default stream (nb_largest_acc_cuda and nb_kick_drift_cuda wait for
+ * it). */
 NB_MUST_CHECK int nb_kick_cuda(size_t n, double *vel, const double *acc, double dt);
 NB_MUST_CHECK int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt);
+NB_MUST_CHECK int nb_kick_drift_cuda(size_t n, double *pos, double *vel, const double *acc, double before, double kick,
+	double drift, double extent[7]);
 NB_MUST_CHECK int nb_wrap_cuda(size_t n, double *pos, double box, int single);
 NB_MUST_CHECK int nb_scale_velocities_cuda(size_t n, double *vel, double factor);
 NB_MUST_CHECK int nb_taylor_cuda(size_t n, double *pos, double *vel, const double *acc, const double *jerk, double dt);

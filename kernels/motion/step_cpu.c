@@ -4,11 +4,12 @@
 #include "kernels/motion/step.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "common/lap.h"
 #include "common/periodic.h"
 
-enum { PARALLEL = 100000 /* numbers */, BLOCK = 4096 };
+enum { PARALLEL = 100000 /* numbers */, BLOCK = 4096, SIDE = 12, BODIES = 64 * SIDE };
 
 static size_t end_of(size_t first, size_t block, size_t count)
 {
@@ -45,6 +46,61 @@ int nb_kick_cpu(size_t n, double *vel, const double *acc, double dt)
 int nb_drift_cpu(size_t n, double *pos, const double *vel, double dt)
 {
 	return add_scaled(n, pos, vel, dt);
+}
+
+/* The largest of *low and -x, and of *high and x; test stays 0 as long as all x are finite, and is NaN then. */
+static inline void extend(double x, double *low, double *high, double *test)
+{
+	*low = -x > *low ? -x : *low;
+	*high = x > *high ? x : *high;
+	*test += x - x;
+}
+
+/* Numbers first, a multiple of SIDE, to end.  Returns 0 if all positions are finite, and NaN if not. */
+static double kick_drift_part(size_t first, size_t end, double *pos, double *vel, const double *acc, double before,
+	double kick, double drift, double extent[6])
+{
+	double low[SIDE], high[SIDE], test[SIDE] = {0}, sum = 0;
+	size_t i = first;
+	if (before != 0)
+		add_scaled_part(first, end, vel, acc, before);
+	if (kick != 0)
+		add_scaled_part(first, end, vel, acc, kick);
+	add_scaled_part(first, end, pos, vel, drift);
+	for (size_t k = 0; k < SIDE; k++)
+		low[k] = high[k] = -INFINITY;
+	for (; i + SIDE <= end; i += SIDE) /* bodies side by side, in registers */
+		for (size_t k = 0; k < SIDE; k++)
+			extend(pos[i + k], &low[k], &high[k], &test[k]);
+	for (size_t k = 0; i + k < end; k++)
+		extend(pos[i + k], &low[k], &high[k], &test[k]);
+	for (size_t k = 0; k < SIDE; k++) {
+		extent[k % 3] = low[k] > extent[k % 3] ? low[k] : extent[k % 3];
+		extent[3 + k % 3] = high[k] > extent[3 + k % 3] ? high[k] : extent[3 + k % 3];
+		sum += test[k];
+	}
+	return sum;
+}
+
+int nb_kick_drift_cpu(size_t n, double *pos, double *vel, const double *acc, double before, double kick, double drift,
+	double extent[7])
+{
+	const size_t count = 3 * n;
+	double most[6], test = 0;
+	for (int k = 0; k < 6; k++)
+		most[k] = -INFINITY;
+	if (count <= PARALLEL) {
+		test = kick_drift_part(0, count, pos, vel, acc, before, kick, drift, most);
+	} else {
+		const char *lap = nb_lap("kick and drift");
+#pragma omp parallel for schedule(static) reduction(+ : test) reduction(max : most[:6])
+		for (size_t i = 0; i < count; i += BODIES)
+			test += kick_drift_part(i, end_of(i, BODIES, count), pos, vel, acc, before, kick, drift, most);
+		nb_lap(lap);
+	}
+	memcpy(extent, most, sizeof most);
+	extent[6] = !(test == 0);
+	return NB_OK;
 }
 
 int nb_wrap_cpu(size_t n, double *pos, double box, int single)

@@ -3,6 +3,7 @@
 #include "common/periodic.h"
 #include "kernels/device/device.cuh"
 #include "kernels/motion/step.h"
+#include "kernels/order/order.cuh"
 
 enum { BLOCK = 256, MAX_GRID = 4096 };
 
@@ -37,6 +38,66 @@ int nb_kick_cuda(size_t n, double *vel, const double *acc, double dt)
 int nb_drift_cuda(size_t n, double *pos, const double *vel, double dt)
 {
 	return add_scaled(n, pos, vel, dt);
+}
+
+/* n: numbers; a multiple of three blocks, so that a thread meets one axis. */
+static __global__ void __launch_bounds__(BLOCK)
+	kick_drift_kernel(size_t n, double *__restrict__ pos, double *__restrict__ vel, const double *__restrict__ acc,
+		double before, double kick, double drift, struct nb_bounds *bounds)
+{
+	__shared__ struct nb_bounds part;
+	const size_t step = (size_t)gridDim.x * BLOCK, start = blockIdx.x * (size_t)BLOCK + threadIdx.x;
+	unsigned long long top = 0, bottom = 0;
+	bool found = false;
+	if (threadIdx.x == 0)
+		part = {};
+	__syncthreads();
+	for (size_t i = start; i < n; i += step) {
+		double v = vel[i];
+		if (before != 0)
+			v = __dadd_rn(v, __dmul_rn(acc[i], before));
+		if (kick != 0)
+			v = __dadd_rn(v, __dmul_rn(acc[i], kick));
+		if (before != 0 || kick != 0)
+			vel[i] = v;
+		const double x = __dadd_rn(pos[i], __dmul_rn(v, drift));
+		pos[i] = x;
+		found |= !isfinite(x);
+		const unsigned long long key = nb_ordered_bits((unsigned long long)__double_as_longlong(x));
+		top = max(top, key);
+		bottom = max(bottom, ~key);
+	}
+	atomicMax(&part.top[start % 3], top);
+	atomicMax(&part.bottom[start % 3], bottom);
+	if (found)
+		part.bad = 1;
+	__syncthreads();
+	if (threadIdx.x < 3) {
+		atomicMax(&bounds->top[threadIdx.x], part.top[threadIdx.x]);
+		atomicMax(&bounds->bottom[threadIdx.x], part.bottom[threadIdx.x]);
+		if (part.bad)
+			bounds->bad = 1;
+	}
+}
+
+int nb_kick_drift_cuda(size_t n, double *pos, double *vel, const double *acc, double before, double kick, double drift,
+	double extent[7])
+{
+	nb_cuda_buffer<struct nb_bounds> bounds;
+	struct nb_bounds found;
+	int sms;
+	if (n == 0)
+		return nb_kick_drift_cpu(0, NULL, NULL, NULL, 0, 0, 0, extent);
+	NB_TRY(nb_cuda_multiprocessors(&sms));
+	NB_TRY(bounds.alloc(1));
+	NB_CUDA_TRY(cudaMemsetAsync(bounds.ptr, 0, sizeof found, 0));
+	const unsigned want = nb_cuda_blocks(3 * n, 3 * BLOCK), most = 8 * (unsigned)sms / 3;
+	kick_drift_kernel<<<3 * (want < most ? want : most), BLOCK>>>(
+		3 * n, pos, vel, acc, before, kick, drift, bounds.ptr);
+	NB_CUDA_LAUNCHED();
+	NB_CUDA_TRY(cudaMemcpy(&found, bounds.ptr, sizeof found, cudaMemcpyDeviceToHost));
+	nb_box_of_bounds(&found, extent);
+	return NB_OK;
 }
 
 static __global__ void wrap_kernel(size_t count, double *pos, double box, int single)

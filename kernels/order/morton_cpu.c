@@ -42,12 +42,18 @@ int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cub
 		*bad = first_bad;
 		return NB_ENONFINITE;
 	}
+	return nb_morton_cube_of_extent(n, (const double[]){-lo[0], -lo[1], -lo[2], hi[0], hi[1], hi[2]}, dim, cube);
+}
+
+int nb_morton_cube_of_extent(size_t n, const double extent[6], int dim, struct nb_cube *cube)
+{
+	if (dim != 2 && dim != 3)
+		return NB_EINVAL;
 	double size = 0;
 	for (int k = 0; k < 3; k++) {
-		if (n == 0 || k >= dim)
-			lo[k] = hi[k] = 0;
-		cube->lo[k] = lo[k];
-		size = fmax(size, hi[k] - lo[k]);
+		const int is_flat = n == 0 || k >= dim;
+		cube->lo[k] = is_flat ? 0 : -extent[k];
+		size = fmax(size, is_flat ? 0 : extent[3 + k] - cube->lo[k]);
 	}
 	/* 2^-900: so that 2^bits / size and squares of separations stay finite */
 	cube->size = size == 0 ? 1 : fmax(size * (1 + 0x1p-40), 0x1p-900);

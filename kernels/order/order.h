@@ -27,6 +27,9 @@ struct nb_cube {
  * the extent is beyond the range of a double. */
 NB_MUST_CHECK int nb_morton_cube_cpu(size_t n, const double *pos, int dim, struct nb_cube *cube, size_t *bad);
 
+/* The same of n finite bodies of which the largest -x, -y, -z, x, y, z are known. */
+NB_MUST_CHECK int nb_morton_cube_of_extent(size_t n, const double extent[6], int dim, struct nb_cube *cube);
+
 /* key[i] of pos (n x 3) in the cube; dim 2 or 3. */
 NB_MUST_CHECK int nb_morton_keys_cpu(size_t n, const double *pos, int dim, const struct nb_cube *cube, uint64_t *key);
 

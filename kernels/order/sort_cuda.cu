@@ -127,17 +127,9 @@ int nb_morton_cube_cuda(size_t n, const double *pos, int dim, struct nb_cube *cu
 		*bad = n - (size_t)found.bad;
 		return NB_ENONFINITE;
 	}
-	double size = 0;
-	for (int k = 0; k < 3; k++) {
-		cube->lo[k] = 0;
-		if (n == 0 || k >= dim)
-			continue;
-		cube->lo[k] = unordered(~found.bottom[k]);
-		size = fmax(size, unordered(found.top[k]) - cube->lo[k]);
-	}
-	/* as nb_morton_cube_cpu */
-	cube->size = size == 0 ? 1 : fmax(size * (1 + 0x1p-40), 0x1p-900);
-	return isfinite(cube->size) ? NB_OK : NB_ELIMIT;
+	double box[7];
+	nb_box_of_bounds(&found, box);
+	return nb_morton_cube_of_extent(n, box, dim, cube);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------ */

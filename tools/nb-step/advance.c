@@ -42,21 +42,6 @@ void nb_step_advance(struct step *s, double dt)
 	nb_step_require_in_range(s, s->clock.step, dt);
 }
 
-static void make_step(struct step *s, double dt, double exact)
-{
-	nb_step_advance(s, dt);
-	if (isfinite(exact))
-		s->clock.now = (struct moment){.time = exact};
-	nb_step_compute_force(s);
-	nb_step_finish_kick(s);
-	if (s->opt.cosmology)
-		nb_step_end_comoving(s);
-	else if (s->opt.levels > 1 && s->opt.whole)
-		nb_step_end_individual(s);
-	else if (s->opt.integrator->corrections)
-		nb_step_hermite_correct(s, dt);
-}
-
 /* How many steps may be made before somebody looks at the state: at least 1. */
 static uint64_t steps_unseen(const struct step *s, uint64_t k)
 {
@@ -69,13 +54,46 @@ static uint64_t steps_unseen(const struct step *s, uint64_t k)
 	return look < most ? look : most;
 }
 
+void nb_step_look(struct step *s)
+{
+	nb_step_finish_kick(s);
+	nb_step_whfast_look(s);
+}
+
+/* Whether the kick that ends the next step is left to be made with that which begins the one after it, in one pass,
+ * unless somebody looks in between: without a frame that is wanted, no energy is. */
+static int joins_kicks(const struct step *s, uint64_t k)
+{
+	const struct nb_integrator *integrator = s->opt.integrator;
+	return integrator->nstage && integrator->stage->ahead == 0 && !s->opt.cosmology && s->opt.levels == 1 &&
+	       s->opt.collide == COLLIDE_NONE && s->small_begun && !s->small.n && steps_unseen(s, k) > 1;
+}
+
+static void make_step(struct step *s, uint64_t k, double dt, double exact)
+{
+	const int joins = joins_kicks(s, k);
+	nb_step_advance(s, dt);
+	if (isfinite(exact))
+		s->clock.now = (struct moment){.time = exact};
+	nb_step_compute_force(s);
+	if (joins)
+		return;
+	nb_step_finish_kick(s);
+	if (s->opt.cosmology)
+		nb_step_end_comoving(s);
+	else if (s->opt.levels > 1 && s->opt.whole)
+		nb_step_end_individual(s);
+	else if (s->opt.integrator->corrections)
+		nb_step_hermite_correct(s, dt);
+}
+
 uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exact)
 {
 	if (s->opt.integrator->few)
 		return nb_step_few(s, steps_unseen(s, k), dt, exact);
 	const uint64_t made = nb_step_small(s, steps_unseen(s, k), dt, exact);
 	if (!made) {
-		make_step(s, *dt, *exact);
+		make_step(s, k, *dt, *exact);
 		if (!s->small_begun) {
 			s->small_begun = 1;
 			nb_step_small_begin(s);

@@ -281,8 +281,7 @@ void nb_step_begin_comoving(struct step *s)
 
 void nb_step_advance_comoving(struct step *s)
 {
-	nb_step_kick(s, nb_step_comoving_kick(s, 0, 0.5));
-	nb_step_drift(s, nb_step_comoving_drift(s, 0, 1));
+	nb_step_kick_drift(s, nb_step_comoving_kick(s, 0, 0.5), nb_step_comoving_drift(s, 0, 1));
 	nb_step_drop_stale(s);
 	s->clock.pending = nb_step_comoving_kick(s, 0.5, 1);
 }

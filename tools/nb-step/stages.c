@@ -60,8 +60,7 @@ void nb_step_advance_stages(struct step *s, double dt)
 			compute_force(s);
 		if (stage->ahead != 0)
 			look_ahead(s, stage->ahead * dt * dt);
-		nb_step_kick(s, stage->kick * dt);
-		nb_step_drift(s, stage->drift * dt);
+		nb_step_kick_drift(s, stage->kick * dt, stage->drift * dt);
 		nb_step_drop_stale(s);
 		nb_step_require_in_range(s, s->clock.step + 1, dt);
 		at += stage->drift;

@@ -130,6 +130,29 @@ void nb_step_drift(struct step *s, double dt)
 	nb_wrap_positions(s->frame, s->backend);
 }
 
+void nb_step_kick_drift(struct step *s, double kick, double drift)
+{
+	const struct nb_space *space = s->backend->space;
+	const double before = s->clock.pending;
+	double extent[7];
+	s->clock.pending = 0;
+	if (s->spread.domain) {
+		if (before != 0)
+			nb_step_spread_move(s, before, 0);
+		nb_step_spread_move(s, kick, drift);
+		return;
+	}
+	const double *acc = nb_step_read(s, NB_ACC, space);
+	double *vel = nb_step_update(s, NB_VEL, space), *pos = nb_step_update(s, NB_POS, space);
+	nb_step_require(
+		s, s->backend->kick_drift(s->frame->rows[NB_PARTICLE], pos, vel, acc, before, kick, drift, extent));
+	if (!extent[6])
+		nb_frame_note_extent(s->frame, extent);
+	nb_wrap_positions(s->frame, s->backend);
+	if (!extent[6])
+		nb_frame_field(s->frame, NB_POS)->never |= NB_BAD_NONFINITE;
+}
+
 void nb_step_finish_kick(struct step *s)
 {
 	if (s->clock.pending == 0)

@@ -189,7 +189,7 @@ static void integrate(struct step *s)
 	for (uint64_t k = s->clock.step - s->clock.first_step;; k++) {
 		const int wanted = !written && is_wanted(s, k, exact);
 		if (wanted)
-			nb_step_whfast_look(s);
+			nb_step_look(s);
 		nb_step_energy_look(s, wanted);
 		if (wanted)
 			nb_step_output(s);
@@ -203,7 +203,7 @@ static void integrate(struct step *s)
 		nb_require_alive(s->run);
 		nb_step_progress_show(s, k + 1);
 	}
-	nb_step_whfast_look(s);
+	nb_step_look(s);
 	nb_step_energy_look(s, 1);
 	nb_step_leave_frame(s, written);
 	nb_step_progress_clear(&s->progress);

@@ -303,11 +303,11 @@ void nb_step_leave_frame(struct step *s, int passed_on);
 struct moment nb_step_later(struct moment begun, double dt);
 /* The clock passes a step that ends by rule at the time exact (nb_step_plan). */
 void nb_step_pass(struct step *s, double dt, double exact);
-/* Kicks all bodies of the frame at work with its accelerations. */
+/* Kicks all bodies of the frame at work with its accelerations; moves them with their velocities; makes the pending
+ * kick, one more, and a drift; makes the pending kick, which brings the velocities to the time of the positions. */
 void nb_step_kick(struct step *s, double dt);
-/* Moves them with their velocities. */
 void nb_step_drift(struct step *s, double dt);
-/* Brings the velocities to the time of the positions. */
+void nb_step_kick_drift(struct step *s, double kick, double drift);
 void nb_step_finish_kick(struct step *s);
 
 /* ---- range.c: bodies that leave the range of numbers ---- */

@@ -20,6 +20,9 @@ void nb_step_advance(struct step *s, double dt);
 /* One step of a run of which k have been made, or as many as nobody looks at; returns the number.  *dt and *exact are
  * of the first step (nb_step_plan), and of the last one then. */
 uint64_t nb_step_make_steps(struct step *s, uint64_t k, double *dt, double *exact);
+/* Before somebody looks at the state: the kick that was left to be made with the next one is made, and what a device
+ * has comes back. */
+void nb_step_look(struct step *s);
 
 /* ---- schedule.c ---- */
 /* The time step that -d and --eta give the state as it is. */

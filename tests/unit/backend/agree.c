@@ -1,6 +1,5 @@
 /* The table of the CUDA backend against that of the CPU: what looks at arrays where they are (checks, conversions,
- * boxes, measures), and Hermite's corrector, give the same answers on the device.  Exit status 77: there is no device.
- */
+ * boxes, measures), and what moves bodies, give the same answers on the device.  Exit status 77: there is no device. */
 #include "common/mem.h"
 #include "tests/unit/backend/there.h"
 
@@ -350,7 +349,7 @@ static void measures(size_t n)
 /* ---- motion ------------------------------------------------------------------------------------- */
 
 /* The same bytes. */
-static void corrector(size_t n)
+static void motion(size_t n)
 {
 	enum { ARRAYS = 6 };
 	const size_t bytes = 3 * n * sizeof(double);
@@ -366,6 +365,16 @@ static void corrector(size_t n)
 		CHECK(cpu->hermite(n, here[0], here[1], here[2], here[3], here[4], here[5], ahead, 0.3) == NB_OK);
 		CHECK(cuda->hermite(n, away[0], away[1], away[2], away[3], away[4], away[5], ahead, 0.3) == NB_OK);
 	}
+	double want[7], found[7];
+	for (int k = 0; k < 4; k++) {
+		const double before = k & 1 ? 0.01 : 0, kick = k & 2 ? 0.02 : 0;
+		CHECK(cpu->kick_drift(n, here[0], here[1], here[2], before, kick, 0.3, want) == NB_OK);
+		CHECK(cuda->kick_drift(n, away[0], away[1], away[2], before, kick, 0.3, found) == NB_OK);
+		CHECK(memcmp(want, found, sizeof want) == 0);
+	}
+	CHECK(cpu->kick_drift(n, here[3], here[4], here[5], 0, INFINITY, 0.3, want) == NB_OK);
+	CHECK(cuda->kick_drift(n, away[3], away[4], away[5], 0, INFINITY, 0.3, found) == NB_OK);
+	CHECK(want[6] == (n > 0) && found[6] == want[6]);
 	for (int k = 0; k < ARRAYS; k++) {
 		back(got, away[k], bytes);
 		CHECK(memcmp(got, here[k], bytes) == 0);
@@ -420,7 +429,7 @@ int main(void)
 	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
 		measures(counts[k]);
 	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
-		corrector(counts[k]);
+		motion(counts[k]);
 	opened_again();
 	return unit_end();
 }

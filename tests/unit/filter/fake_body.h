@@ -172,6 +172,10 @@ FAKE(near_nearest, (const struct nb_near_bodies *bodies, const struct nb_near_fo
 FAKE(groups_find, (const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups), (job, group, groups))
 FAKE(kick, (size_t n, double *vel, const double *acc, double dt), (n, vel, acc, dt))
 FAKE(drift, (size_t n, double *pos, const double *vel, double dt), (n, pos, vel, dt))
+FAKE(kick_drift,
+	(size_t n, double *pos, double *vel, const double *acc, double before, double kick, double drift,
+		double extent[7]),
+	(n, pos, vel, acc, before, kick, drift, extent))
 FAKE(hermite,
 	(size_t n, double *pos, double *vel, const double *acc, const double *jerk, const double *acc_was,
 		const double *jerk_was, double ahead, double dt),
@@ -299,6 +303,7 @@ const struct nb_backend nb_fake_backend = {
 	.groups_find = fake_groups_find,
 	.kick = fake_kick,
 	.drift = fake_drift,
+	.kick_drift = fake_kick_drift,
 	.wrap = fake_wrap,
 	.scale_velocities = fake_scale_velocities,
 	.taylor = fake_taylor,

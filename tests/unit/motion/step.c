@@ -1,5 +1,5 @@
-/* The largest acceleration, which sets adaptive steps and tells whether a force is not a number: wherever it is; and
- * periodic boxes. */
+/* The largest acceleration, which sets adaptive steps and tells whether a force is not a number: wherever it is; kicks
+ * and drifts in one pass; and periodic boxes. */
 #include "kernels/motion/motion.h"
 
 #include "tests/unit/unit.h"
@@ -34,6 +34,43 @@ static void test_every_row(size_t n)
 		}
 	}
 	CHECK(largest(n, acc) < 1);
+	free(acc);
+}
+
+/* One pass gives the bytes of two kicks and a drift, and finds the extent, and what is not finite wherever it is. */
+static void test_kick_drift(size_t n)
+{
+	double *x = calloc(12 * n, sizeof *x), *v = x + 3 * n, *one_x = v + 3 * n, *one_v = one_x + 3 * n;
+	double *acc = calloc(3 * n, sizeof *acc), extent[7], want[6];
+	static const double kicks[][2] = {{0.01, 0.02}, {0, 0.02}, {0.01, 0}, {0, 0}};
+	for (size_t k = 0; k < sizeof kicks / sizeof *kicks; k++) {
+		for (size_t i = 0; i < 3 * n; i++) {
+			one_x[i] = x[i] = sin((double)i) / 3;
+			one_v[i] = v[i] = i % 5 ? cos((double)i) / 3 : -0.0;
+			acc[i] = i % 5 ? sin(2 * (double)i) / 3 : 0;
+		}
+		for (size_t j = 0; j < 2; j++)
+			CHECK(kicks[k][j] == 0 || nb_kick_cpu(n, v, acc, kicks[k][j]) == NB_OK);
+		CHECK(nb_drift_cpu(n, x, v, 0.03) == NB_OK);
+		CHECK(nb_kick_drift_cpu(n, one_x, one_v, acc, kicks[k][0], kicks[k][1], 0.03, extent) == NB_OK);
+		CHECK(memcmp(x, one_x, 6 * n * sizeof *x) == 0);
+		for (size_t d = 0; d < 6; d++)
+			want[d] = -INFINITY;
+		for (size_t i = 0; i < 3 * n; i++) {
+			want[i % 3] = fmax(want[i % 3], -x[i]);
+			want[3 + i % 3] = fmax(want[3 + i % 3], x[i]);
+		}
+		CHECK(memcmp(extent, want, sizeof want) == 0 && extent[6] == 0);
+	}
+	for (size_t i = 0; i < 3 * n; i = i < 40 || i + 40 > 3 * n ? i + 1 : i + 767) {
+		const double kept = one_v[i];
+		one_x[i] = 0;
+		one_v[i] = i % 2 ? INFINITY : NAN;
+		CHECK(nb_kick_drift_cpu(n, one_x, one_v, NULL, 0, 0, 0.03, extent) == NB_OK && extent[6] == 1);
+		one_x[i] = 0;
+		one_v[i] = kept;
+	}
+	free(x);
 	free(acc);
 }
 
@@ -79,8 +116,9 @@ int main(void)
 	static const size_t sizes[] = {
 		1, 2, 3, 255, 257, 4096, 33333, 33334, 40961, 100000}; /* 33334: threads from here on */
 	for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-		test_every_row(sizes[k]);
+		test_every_row(sizes[k]), test_kick_drift(sizes[k]);
 	CHECK(largest(0, NULL) == 0);
+	test_kick_drift(0);
 	test_wrap(1);
 	test_wrap(40000);
 	test_scale(1);
