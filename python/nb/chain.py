@@ -117,6 +117,8 @@ class _Chain:
         env = dict(os.environ)
         if place:
             env["PATH"] = place + os.pathsep + env.get("PATH", os.defpath)
+        if not isinstance(command, str) and any(isinstance(s, str) for s in command):
+            raise TypeError("a command is a text, or a list of lists of words, such as [['nb-gen', 'plummer'], ['nb-stats']]")
         words = stages(command) if isinstance(command, str) else command
         if words is None or any(not shutil.which(s[0], path=env.get("PATH")) for s in words):
             if not isinstance(command, str):

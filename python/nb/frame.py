@@ -60,6 +60,9 @@ class Column:
         """Numbers in a row."""
         return self.array.shape[1] if self.array.ndim > 1 else 1
 
+    def __repr__(self) -> str:
+        return f"<nb.Column: {len(self.array)} x {self.components} of {self.type}, unit '{self.unit}'>"
+
     def verify(self) -> None:
         """Compares the numbers with the checksum that they came with.  StreamError if they differ."""
         if self.what and self.sum is not None and zlib.crc32(self.array.data) != self.sum:

@@ -62,6 +62,8 @@ def test_a_shell_is_started_only_for_what_needs_it(command, words):
 def test_commands_of_the_shell_work(tmp_path):
     assert nb.run(f"for n in 3; do nb-gen plummer -n $n; done | tee {tmp_path}/a.nb")[0].n == 3
     assert nb.run([["nb-gen", "plummer", "-n", "3"], ["cat"]])[0].n == 3
+    with pytest.raises(TypeError, match="list of lists of words"):
+        nb.run(["nb-gen", "plummer"])
 
 
 @pytest.mark.parametrize("command, line", [
@@ -115,6 +117,7 @@ def test_arrays_go_in_and_come_out():
     # untouched columns go on with the sums with which they came
     again = nb.pipe(nb.pipe(frame, "nb-sort-zorder"), "nb-build-tree")
     assert again.columns["pos"].sum is not None and again.number("G", 1) == 1
+    assert repr(again.columns["pos"]) == f"<nb.Column: {again.n} x 3 of <f8, unit 'length'>"
     assert list(nb.Frame({"mass": 0.5, "pos": pos})) == ["mass", "pos"]
     assert nb.pipe({"mass": 0.5, "pos": pos}, "nb-force -e 0.1")["mass"].sum() == 150
     assert nb.pipe({"mass": np.ones(0), "pos": np.ones((0, 3))}, "nb-force")["acc"].shape == (0, 3)
