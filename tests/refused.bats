@@ -159,6 +159,8 @@ setup() {
 	fails_with 2 "unknown model 'galaxy' (did you mean 'disk'?" 'nb-gen galaxy'
 	fails_with 2 "invalid to 'numpy' (did you mean 'npy'?" 'nb-convert --to numpy p.nb'
 	fails_with 2 "'--timestep' (did you mean '--dt'? see 'nb-step --help')" 'nb-step --timestep 0.1 p.nb'
+	fails_with 2 "'--tmax' (did you mean '--until'? see 'nb-step --help')" 'nb-step --tmax 1 p.nb'
+	fails_with 2 "no function 'ln' (did you mean 'log'?" "nb-calc 'f = ln(mass)' p.nb"
 	fails_with 2 "unknown model 'xyzzy' (see 'nb-gen --help')" 'nb-gen xyzzy'
 }
 
