@@ -100,8 +100,8 @@ void nb_reader_close(struct nb_reader *reader)
 	reader->buffer = NULL;
 }
 
-/* So many bytes of a column at once.  What is in a map is looked at, and copied, by all threads, block by block, each of
- * which has a huge page of its own. */
+/* So many bytes of a column at once.  What is in a map is looked at, and copied, by all threads, block by block: a huge
+ * page for each. */
 static size_t block_of(const struct nb_reader *reader, const struct nb_column *column)
 {
 	const size_t threads = (size_t)nb_cpu_threads();
