@@ -747,7 +747,25 @@ ratio_of_memory() { # ratio_of_memory FILE
 	done
 	fails_with 1 'want -b cpu' \
 		"nb-step -b cuda --integrator whfast -d 0.1 -k 5 --stop-when 'rmax > 100' nb-force <systems.nb"
-	fails_with 1 'want -b cpu' 'nb-step -b cuda --integrator ias15 --until 5 nb-force <systems.nb'
+	fails_with 1 'want -b cpu' 'nb-step -b cuda --integrator ar --until 5 nb-force <systems.nb'
+}
+
+@test "many systems that ias15 moves on the device have the bytes of the CPU, and those that collide end alone" {
+	nb-gen orbits --systems 600 --no-history \
+		'm=1; m=1e-3 a=1 e=0.0015*system M=6*system; m=1e-3*(system%3) a=1.3+0.001*system M=90' >systems.nb
+	printf 'id,mass,x,y,z,vx,vy,vz\n0,0.5,0.5,0,0,0,0,0\n1,0.5,-0.5,0,0,0,0,0\n' | nb-convert --from csv >fall.nb
+	nb-merge --systems --ids renumber fall.nb systems.nb | nb-calc --no-history '@time = 0.1' >mixed.nb
+	for steps in '--until 8 --every-time 3' '--until -3 -d -0.5 --eta 0.1 --every 0'; do
+		# shellcheck disable=SC2086 # options
+		nb-step -b cpu --integrator ias15 $steps --no-history nb-force <mixed.nb >cpu.nb 2>/dev/null
+		# shellcheck disable=SC2086 # options
+		nb-step -v -b cuda --integrator ias15 $steps --no-history nb-force <mixed.nb >gpu.nb 2>why
+		cmp cpu.nb gpu.nb
+		grep -q 'steps of 601 systems on cuda' why
+		grep -q 'system 0 ends alone' why
+	done
+	fails_with 1 'want -b cpu' 'nb-step -b cuda --integrator ias15 --megno --until 5 nb-force <systems.nb'
+	fails_with 1 "want '-b cpu'" "nb-step -b cuda --integrator ias15 --until 5 'nb-force | nb-extra gr:c=10' <systems.nb"
 }
 
 @test "power spectra of the device are those of the CPU, of a frame that is there, too" {

@@ -71,6 +71,12 @@ struct nb_backend {
 	int (*whfast_swarm_steps)(struct nb_whfast_swarm *swarm, const uint64_t *steps, int *failed);
 	int (*whfast_swarm_state)(struct nb_whfast_swarm *swarm, struct nb_whfast *w);
 	void (*whfast_swarm_free)(struct nb_whfast_swarm *swarm);
+	/* and of ias15 */
+	int (*ias15_swarm_begin)(struct nb_ias15_swarm **swarm, const struct nb_ias15_bodies *all);
+	int (*ias15_swarm_until)(struct nb_ias15_swarm *swarm, const double *time, uint64_t most, size_t *left);
+	int (*ias15_swarm_at)(struct nb_ias15_swarm *swarm, const double *time, double *pos, double *vel,
+		struct nb_ias15_ended *ended);
+	void (*ias15_swarm_free)(struct nb_ias15_swarm *swarm);
 	int (*near_nearest)(const struct nb_near_bodies *bodies, const struct nb_near_found *nearest);
 	int (*groups_find)(const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups);
 

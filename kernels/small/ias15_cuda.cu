@@ -19,6 +19,7 @@ struct of_lane {
 	double x[3], v[3], rest_x[3], rest_v[3], x0[3], v0[3], a0[3], b[NB_IAS15_B][3], e[NB_IAS15_B][3];
 	double at[3];
 	uint64_t forces, repeated;
+	struct nb_ias15_time begun, ended;
 };
 
 static __constant__ double power[NB_IAS15_B][NB_IAS15_B], inverse[NB_IAS15_B + 1][NB_IAS15_B];
@@ -145,6 +146,8 @@ static __device__ void load(const struct of_part *p, size_t system, struct of_la
 	s->rest = e->rest;
 	s->forces = e->forces;
 	s->repeated = e->repeated;
+	s->begun = e->begun;
+	s->ended = e->ended;
 	exchange<true>(p, system, s);
 }
 
@@ -152,21 +155,23 @@ static __device__ void store(const struct of_part *p, size_t system, uint64_t st
 {
 	exchange<false>(p, system, s);
 	if (s->body == 0)
-		p->ended[system] = {s->next, s->last, s->elapsed, s->rest, steps, s->forces, s->repeated, failed};
+		p->ended[system] = {s->next, s->last, s->elapsed, s->rest, s->begun, s->ended, steps, s->forces,
+			s->repeated, failed};
 }
 
 static __device__ bool is_before(const struct of_lane *s, double time)
 {
-	return s->next > 0 ? s->elapsed < time : s->elapsed > time;
+	return s->last == 0 || (s->next > 0 ? nb_ias15_ahead(s->ended, time) < 0 : nb_ias15_ahead(s->ended, time) > 0);
 }
 
 /* Each place of a warp takes one system after the other, so that no place waits for systems that take longer. */
-static __global__ void __launch_bounds__(THREADS, RESIDENT) run(const struct of_part p, unsigned long long *taken)
+static __global__ void __launch_bounds__(THREADS, RESIDENT)
+	run(const struct of_part p, uint64_t most, unsigned long long *taken, unsigned long long *left)
 {
 	const int lane = threadIdx.x % 32, place = lane / p.n;
 	struct of_lane s = {};
 	size_t system = 0;
-	uint64_t steps = 0;
+	uint64_t steps = 0, last = 0;
 	int trials = 0;
 	bool goes = false, empty = place >= 32 / p.n;
 	s.n = p.n;
@@ -182,8 +187,10 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) run(const struct of_
 				system = next;
 				load(&p, system, &s);
 				steps = p.ended[system].steps;
+				last = steps + most;
 				trials = 0;
-				goes = !p.ended[system].failed && is_before(&s, p.time[system]);
+				goes = !p.ended[system].failed && !isnan(p.time[system]) &&
+				       is_before(&s, p.time[system]);
 			}
 		}
 		if (!SOME(goes))
@@ -193,10 +200,17 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) run(const struct of_
 			continue;
 		const bool made = result == TRIAL_MADE;
 		trials = made ? 0 : trials + 1;
-		steps += made;
-		const bool failed = result == TRIAL_NO_FORCE || trials == NB_IAS15_TRIALS || !isfinite(s.elapsed) ||
+		if (made) {
+			s.begun = s.ended;
+			s.ended = nb_ias15_later(s.begun, s.last);
+		}
+		const bool failed = result == TRIAL_NO_FORCE || trials == NB_IAS15_TRIALS || !isfinite(s.ended.time) ||
 				    (made && fabs(s.last) <= NB_IAS15_SHORTEST * fabs(s.elapsed));
-		goes = !failed && is_before(&s, p.time[system]);
+		steps += made && !failed;
+		const bool before = !failed && is_before(&s, p.time[system]);
+		goes = before && (trials > 0 || steps != last);
+		if (before && !goes && s.body == 0)
+			atomicAdd(left, 1ull);
 		if (!goes)
 			store(&p, system, steps, failed, &s);
 	}
@@ -211,7 +225,9 @@ static __global__ void find_states(const struct of_part p, double *pos, double *
 		return;
 	s.body = (int)(at % (size_t)p.n);
 	load(&p, system, &s);
-	const double time = s.last - ((s.elapsed - p.time[system]) + s.rest), part = s.last != 0 ? time / s.last : 1;
+	const double within = nb_ias15_within(s.begun, s.ended, s.last, p.time[system]);
+	const double time = p.ended[system].failed ? s.last : within;
+	const double part = s.last != 0 ? time / s.last : 1;
 	const double after = s.elapsed + (s.rest + (time - s.last)), *centre = p.centre + 6 * system;
 	for (int c = 0; c < 3; c++) {
 		double x, v;
@@ -233,7 +249,7 @@ struct part {
 struct nb_ias15_swarm {
 	std::vector<size_t> first; /* body of a system */
 	struct part part[NB_SMALL_MOST + 1];
-	nb_cuda_buffer<unsigned long long> taken;
+	nb_cuda_buffer<unsigned long long> taken; /* and how many are left */
 };
 
 template <class T> static int upload(nb_cuda_buffer<T> *to, const std::vector<T> &from)
@@ -255,7 +271,7 @@ static int begin(const struct nb_ias15_bodies *all, size_t n, struct part *p)
 		if (!status)
 			status = nb_ias15_load(
 				&s, all->pos + 3 * row, all->vel + 3 * row, all->eta, all->longest, all->way);
-		ended.push_back({s.next, 0, 0, 0, 0, s.forces, 0, status != NB_OK});
+		ended.push_back({s.next, 0, 0, 0, all->begun, all->begun, 0, s.forces, 0, status != NB_OK});
 		for (size_t c = 0; c < 3; c++)
 			for (size_t i = 0; i < n; i++) {
 				number[(3 * X + c) * bodies + k * n + i] = s.x[c * n + i];
@@ -294,7 +310,7 @@ try {
 	s->first.assign(all->first, all->first + all->systems + 1);
 	for (size_t n = 1; n <= NB_SMALL_MOST; n++)
 		NB_TRY(begin(all, n, &s->part[n]));
-	NB_TRY(s->taken.alloc(1));
+	NB_TRY(s->taken.alloc(2));
 	*swarm = s.release();
 	return NB_OK;
 } catch (const std::bad_alloc &) {
@@ -311,10 +327,12 @@ static int set_times(const struct part *p, const double *time)
 	return NB_OK;
 }
 
-int nb_ias15_swarm_until_cuda(struct nb_ias15_swarm *swarm, const double *time)
+int nb_ias15_swarm_until_cuda(struct nb_ias15_swarm *swarm, const double *time, uint64_t most, size_t *left)
 try {
 	int processors;
 	NB_TRY(nb_cuda_multiprocessors(&processors));
+	unsigned long long all_left = 0, *const taken = swarm->taken.ptr;
+	NB_CUDA_TRY(cudaMemset(taken + 1, 0, sizeof *taken));
 	for (size_t n = 1; n <= NB_SMALL_MOST; n++) {
 		const struct part *p = &swarm->part[n];
 		if (p->of.systems == 0)
@@ -322,10 +340,12 @@ try {
 		const unsigned places = nb_cuda_blocks(p->of.systems, (unsigned)(THREADS / 32 * (32 / n)));
 		const unsigned blocks = std::min(places, (unsigned)processors * RESIDENT);
 		NB_TRY(set_times(p, time));
-		NB_CUDA_TRY(cudaMemset(swarm->taken.ptr, 0, sizeof *swarm->taken.ptr));
-		run<<<blocks, THREADS>>>(p->of, swarm->taken.ptr);
+		NB_CUDA_TRY(cudaMemset(taken, 0, sizeof *taken));
+		run<<<blocks, THREADS>>>(p->of, most, taken, taken + 1);
 		NB_CUDA_LAUNCHED();
 	}
+	NB_CUDA_TRY(cudaMemcpy(&all_left, taken + 1, sizeof all_left, cudaMemcpyDeviceToHost));
+	*left = (size_t)all_left;
 	return NB_OK;
 } catch (const std::bad_alloc &) {
 	return NB_ENOMEM;

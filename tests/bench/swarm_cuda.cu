@@ -191,23 +191,27 @@ static bool run_scatter(size_t systems, double most, const char *device)
 		before[k] = energy(&x[9 * k], &v[9 * k]);
 	}
 	const struct nb_ias15_bodies all = {
-		systems, first.data(), mass.data(), x.data(), v.data(), 1, 0, 0.175, INFINITY, 1};
+		systems, first.data(), mass.data(), x.data(), v.data(), 1, 0, 0.175, INFINITY, 1, {0, 0}};
 	const std::vector<double> pos = x, vel = v;
 	const double begin = now();
 	DO(nb_ias15_swarm_begin_cuda(&swarm, &all));
-	size_t left = systems, good = 0, failed = 0, looks = 0;
+	size_t behind, left = systems, good = 0, failed = 0, looks = 0;
 	double steps = 0, longest = 0;
 	for (double until = 100; left > 0 && until < most; until *= 1.3) {
-		DO(nb_ias15_swarm_until_cuda(swarm, time.data()));
+		DO(nb_ias15_swarm_until_cuda(swarm, time.data(), UINT64_MAX, &behind));
 		DO(nb_ias15_swarm_at_cuda(swarm, time.data(), x.data(), v.data(), ended.data()));
 		for (size_t k = 0; k < systems && looks == 0; k += 1 + systems / CHECKED) {
 			struct nb_ias15 s;
 			double want_x[9], want_v[9];
 			DO(nb_ias15_begin(&s, 3, heavy, 1, 0));
 			DO(nb_ias15_load(&s, &pos[9 * k], &vel[9 * k], 0.175, INFINITY, 1));
-			while (s.elapsed < time[k])
+			struct nb_ias15_time begun = {0, 0}, over = begun;
+			while (s.last == 0 || nb_ias15_ahead(over, time[k]) < 0) {
 				DO(nb_ias15_step(&s));
-			nb_ias15_at(&s, s.last - ((s.elapsed - time[k]) + s.rest), want_x, want_v);
+				begun = over;
+				over = nb_ias15_later(begun, s.last);
+			}
+			nb_ias15_at(&s, nb_ias15_within(begun, over, s.last, time[k]), want_x, want_v);
 			if (memcmp(want_x, &x[9 * k], sizeof want_x) != 0 ||
 				memcmp(want_v, &v[9 * k], sizeof want_v) != 0) {
 				fprintf(stderr, "swarm_cuda: scattering %zu differs from that of the processor\n", k);

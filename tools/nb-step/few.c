@@ -67,7 +67,8 @@ void nb_step_few_keep(struct step *s)
 void nb_step_few_free(struct step *s)
 {
 	nb_step_whfast_free(&s->planets);
-	nb_free_all(s->fifteen.of, s->trace);
+	nb_step_ias15_free(s);
+	nb_free(s->trace);
 	nb_step_restart_free(&s->restart);
 	nb_step_extras_free(&s->extras);
 }

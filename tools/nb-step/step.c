@@ -143,9 +143,7 @@ static int is_wanted(const struct step *s, uint64_t k, double exact)
 {
 	if (s->opt.every_time_given)
 		return k == 0 || isfinite(exact);
-	if (s->opt.at && nb_step_is_at_mark(s))
-		return 1;
-	return s->opt.every && k % s->opt.every == 0;
+	return (s->opt.at && nb_step_is_at_mark(s)) || (s->opt.every && k % s->opt.every == 0);
 }
 
 /* Whether the run ends here, by a signal; a run that does not tell where it began is noted to. */

@@ -153,15 +153,16 @@ const struct nb_extra *nb_step_extra(const struct step *s, size_t k);
 struct planets {
 	struct nb_whfast *map; /* of each system, for steps ... */
 	double h;
-	unsigned char *failed;		 /* each: cannot be followed */
-	const struct nb_backend *device; /* that makes the steps of many systems; NULL: the processor does */
-	struct nb_whfast_swarm *swarm;	 /* there; NULL: not begun */
-	uint64_t *steps;		 /* of each */
-	uint64_t unseen;		 /* so many the device has made since the state of the frame */
-	int started;			 /* they have the state of this run */
-	int warned;			 /* of the order of the bodies: reported; */
-	int met;			 /* of an encounter */
-	double *q, *v, dt;		 /* of the maps that the first frame had, for steps dt; NULL: it had none */
+	unsigned char *failed; /* each: cannot be followed */
+	const struct nb_backend
+		*device; /* that makes the steps of many systems, of ias15, too; NULL: the processor does */
+	struct nb_whfast_swarm *swarm; /* there; NULL: not begun */
+	uint64_t *steps;	       /* of each */
+	uint64_t unseen;	       /* so many the device has made since the state of the frame */
+	int started;		       /* they have the state of this run */
+	int warned;		       /* of the order of the bodies: reported; */
+	int met;		       /* of an encounter */
+	double *q, *v, dt;	       /* of the maps that the first frame had, for steps dt; NULL: it had none */
 };
 
 /* Before the first force of a run with whfast, which drops it: the state of the map in the frame, if there is one. */
@@ -173,7 +174,9 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 /* Before somebody looks at the frame: it gets the state that a device has come to. */
 void nb_step_whfast_look(struct step *s);
 
-/* ---- swarm.c: many systems of whfast on a device; called by systems.c and whfast.c ---- */
+/* ---- swarm.c: many systems on a device; called by systems.c, ias15.c and, except the first three, for whfast ---- */
+void nb_step_require_device(const struct step *s, int status); /* what s->planets.device has answered */
+void nb_step_ias15_free(struct step *s);		       /* what the systems of ias15 have, there and here */
 void nb_step_swarm_choose(struct step *s); /* once systems are found: whether a device makes their steps */
 void nb_step_swarm_begin(struct step *s);  /* with the states of the maps */
 /* Returns whether systems have failed in these steps. */
@@ -196,6 +199,10 @@ struct fifteen_of {
 struct fifteen {
 	struct fifteen_of *of; /* each system */
 	int within;	       /* the state of one is not that at the end of its step */
+	/* of many on a device (s->planets.device); NULL: the processor has them */
+	struct nb_ias15_swarm *swarm;
+	struct nb_ias15_ended *ended; /* each system; */
+	double *mark, *x, *v;	      /* times asked for; positions and velocities, bodies of a system together */
 };
 
 void nb_step_ias15_begin(struct step *s);

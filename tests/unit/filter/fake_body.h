@@ -167,6 +167,12 @@ FAKE(boxes_check, (const struct nb_boxes *boxes, size_t n, const char **wrong), 
 FAKE(whfast_swarm_begin, (struct nb_whfast_swarm * *swarm, const struct nb_whfast *w, size_t systems),
 	(swarm, w, systems))
 FAKE(whfast_swarm_steps, (struct nb_whfast_swarm * swarm, const uint64_t *steps, int *failed), (swarm, steps, failed))
+FAKE(ias15_swarm_begin, (struct nb_ias15_swarm * *swarm, const struct nb_ias15_bodies *all), (swarm, all))
+FAKE(ias15_swarm_until, (struct nb_ias15_swarm * swarm, const double *time, uint64_t most, size_t *left),
+	(swarm, time, most, left))
+FAKE(ias15_swarm_at,
+	(struct nb_ias15_swarm * swarm, const double *time, double *pos, double *vel, struct nb_ias15_ended *ended),
+	(swarm, time, pos, vel, ended))
 FAKE(whfast_swarm_state, (struct nb_whfast_swarm * swarm, struct nb_whfast *w), (swarm, w))
 FAKE(near_nearest, (const struct nb_near_bodies *bodies, const struct nb_near_found *nearest), (bodies, nearest))
 FAKE(groups_find, (const struct nb_groups_job *job, uint32_t *group, struct nb_groups *groups), (job, group, groups))
@@ -299,6 +305,10 @@ const struct nb_backend nb_fake_backend = {
 	.whfast_swarm_steps = fake_whfast_swarm_steps,
 	.whfast_swarm_state = fake_whfast_swarm_state,
 	.whfast_swarm_free = nb_whfast_swarm_free_cpu,
+	.ias15_swarm_begin = fake_ias15_swarm_begin,
+	.ias15_swarm_until = fake_ias15_swarm_until,
+	.ias15_swarm_at = fake_ias15_swarm_at,
+	.ias15_swarm_free = nb_ias15_swarm_free_cpu,
 	.near_nearest = fake_near_nearest,
 	.groups_find = fake_groups_find,
 	.kick = fake_kick,

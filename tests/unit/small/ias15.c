@@ -144,8 +144,48 @@ static void test_others(void)
 	CHECK_NEAR(s.elapsed, M_PI / 2 / sqrt(2 * 1.3), 1e-9);
 }
 
+/* Systems of a swarm go where each goes alone, in any number of calls; those that fail do so alone. */
+static void test_swarm(void)
+{
+	const size_t first[4] = {0, 3, 5, 7};
+	const double masses[7] = {1, 1e-3, 1e-4, 0.5, 0.5, 1, 1};
+	double x[21] = {0, 0, 0, 1, 0, 0, 0, 1.7, 0, 0, 0, 0, 2, 0, 0, 4, 0, 0, 4, 0, 0}, got_x[21], got_v[21];
+	double v[21] = {0, 0, 0, 0, 1, 0, -0.7, 0, 0.1, 0, 0.4, 0, 0, -0.4, 0}, want_x[9], want_v[9];
+	const struct nb_ias15_bodies all = {.systems = 3,
+		.first = first,
+		.mass = masses,
+		.pos = x,
+		.vel = v,
+		.G = 1,
+		.eta = 0.175,
+		.longest = INFINITY,
+		.way = 1,
+		.begun = {7, 1e-17}};
+	const double time[3] = {17, NAN, 17};
+	struct nb_ias15_ended ended[3];
+	struct nb_ias15_swarm *swarm;
+	struct nb_ias15 s;
+	size_t left = 1, calls = 0;
+	CHECK(nb_ias15_swarm_begin_cpu(&swarm, &all) == NB_OK);
+	for (; left > 0; calls++)
+		CHECK(nb_ias15_swarm_until_cpu(swarm, time, 3, &left) == NB_OK);
+	CHECK(nb_ias15_swarm_at_cpu(swarm, time, got_x, got_v, ended) == NB_OK);
+	CHECK(calls > 5 && ended[1].steps == 0 && !ended[1].failed && ended[2].failed && ended[2].last == 0);
+	CHECK(nb_ias15_begin(&s, 3, masses, 1, 0) == NB_OK && nb_ias15_load(&s, x, v, 0.175, INFINITY, 1) == NB_OK);
+	while (s.elapsed < 10)
+		CHECK(nb_ias15_step(&s) == NB_OK);
+	CHECK(ended[0].elapsed == s.elapsed && ended[0].forces == s.forces);
+	nb_ias15_at(&s, nb_ias15_within(ended[0].begun, ended[0].ended, s.last, 17), want_x, want_v);
+	CHECK(memcmp(got_x, want_x, sizeof want_x) == 0 && memcmp(got_v, want_v, sizeof want_v) == 0);
+	nb_ias15_at(&s, s.last - (s.elapsed - 10), want_x, want_v);
+	for (int k = 0; k < 9; k++)
+		CHECK_NEAR(got_x[k], want_x[k], 1e-14);
+	nb_ias15_swarm_free_cpu(swarm);
+}
+
 int main(void)
 {
+	test_swarm();
 	test_nodes();
 	test_orbits();
 	test_repeated();
