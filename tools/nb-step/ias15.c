@@ -240,7 +240,8 @@ static const char *make_step(struct fifteen_of *of)
 		return no_force;
 	of->begun = of->ended;
 	of->ended = nb_step_later(of->begun, nb_step_fifteen_last(of));
-	return why_no_more(of->ended.time, of->is_ar ? INFINITY : of->fifteen.last, of->fifteen.elapsed);
+	return of->is_ar ? why_no_more(of->ended.time, INFINITY, 0)
+			 : why_no_more(of->ended.time, of->fifteen.last, of->fifteen.elapsed);
 }
 
 /* Whether system k ends before its next step. */
