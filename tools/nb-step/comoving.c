@@ -145,21 +145,6 @@ void nb_step_comoving_load(struct step *s)
 
 /* ---- the schedule ------------------------------------------------------------------------------- */
 
-/* From a scale factor to another, in the variable of the steps; and back. */
-static double span(const struct step *s, double a0, double a1)
-{
-	return s->opt.steps_in == STEPS_IN_LNA ? log(a1 / a0)
-	       : s->opt.steps_in == STEPS_IN_A ? a1 - a0
-					       : nb_cosmology_span(&s->comoving.law, a0, a1);
-}
-
-static double after(const struct step *s, double a, double length)
-{
-	return s->opt.steps_in == STEPS_IN_LNA ? a * exp(length)
-	       : s->opt.steps_in == STEPS_IN_A ? a + length
-					       : nb_cosmology_later(&s->comoving.law, a, length);
-}
-
 /* Whether b comes behind a in the direction of the run. */
 static int is_behind(const struct step *s, double a, double b)
 {
@@ -191,10 +176,10 @@ int nb_step_comoving_plan(struct step *s, double *dt, double *exact)
 	if (s->opt.until_given && mark == 0)
 		return 0;
 	if (mark > 0) {
-		const double length = span(s, a, mark), n = divide(s, length);
-		next = n > 1 ? after(s, a, length / n) : mark;
+		const double length = nb_step_span(s, a, mark), n = divide(s, length);
+		next = n > 1 ? nb_step_after(s, a, length / n) : mark;
 	} else {
-		next = after(s, a, s->opt.dt);
+		next = nb_step_after(s, a, s->opt.dt);
 	}
 	if (!(next > 0 && isfinite(next)) || nb_cosmology_check(&s->comoving.law, next))
 		nb_die(NB_EXIT_FAILED,
@@ -241,7 +226,7 @@ static double kinetic_energy(const struct step *s)
 double nb_step_comoving_time(const struct step *s, double share)
 {
 	const double a0 = s->comoving.begun, a1 = s->comoving.next;
-	return share == 0 ? a0 : share == 1 ? a1 : after(s, a0, span(s, a0, a1) * share);
+	return share == 0 ? a0 : share == 1 ? a1 : nb_step_after(s, a0, nb_step_span(s, a0, a1) * share);
 }
 
 double nb_step_comoving_kick(const struct step *s, double from, double to)
@@ -254,15 +239,6 @@ double nb_step_comoving_drift(const struct step *s, double from, double to)
 {
 	return nb_cosmology_drift(&s->comoving.law, nb_step_comoving_time(s, from), nb_step_comoving_time(s, to)) *
 	       s->comoving.begun;
-}
-
-double nb_step_share_done(const struct step *s, double first)
-{
-	const double now = s->clock.now.time;
-	if (!s->opt.until_given)
-		return 0;
-	return s->opt.cosmology ? span(s, first, now) / span(s, first, s->opt.until)
-				: (now - first) / (s->opt.until - first);
 }
 
 /* A body falls through a comoving length eps in a time that goes with sqrt(a eps / (g / a^2)). */

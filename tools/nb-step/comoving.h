@@ -23,6 +23,14 @@ struct comoving {
 	double integral;    /* of it over the scale factor, since the first state of the run: attribute ekin_da */
 };
 
+/* ---- span.c ---- */
+/* In the variable of the steps, with --cosmology: from a scale factor to another; the scale factor that is so much
+ * behind a. */
+double nb_step_span(const struct step *s, double a0, double a1);
+double nb_step_after(const struct step *s, double a, double length);
+/* How much of the way from the time first to --until is behind the run, in the variable of the steps; 0 without it. */
+double nb_step_share_done(const struct step *s, double first);
+
 /* ---- comoving.c ---- */
 /* Of the options. */
 void nb_step_comoving_check(struct step *s);
@@ -44,8 +52,6 @@ void nb_step_begin_comoving(struct step *s);
 /* One step of all bodies, short of the last kick; then, after that kick, the peculiar velocities at its end. */
 void nb_step_advance_comoving(struct step *s);
 void nb_step_end_comoving(struct step *s);
-/* How much of the way from the time first to --until is behind the run, in the variable of the steps; 0 without it. */
-double nb_step_share_done(const struct step *s, double first);
 /* About how many steps there are from a frame to --until. */
 double nb_step_comoving_steps(const struct step *s, const struct nb_frame *frame);
 
