@@ -242,7 +242,7 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 }
 
 @test "usage errors exit 2 with one line and no output" {
-	local -A own=([nb-step]='-d 1' [nb-calc]='e=1' [nb-groups]='-l 1' [nb-neighbours]='--nearest 1' [nb-extra]='gr:c=1' [nb-field]='point:m=1' [nb-transform]='--shift 1,0,0') # what must stand before a file
+	local -A own=([nb-step]='-d 1' [nb-calc]='e=1' [nb-groups]='-l 1' [nb-neighbours]='--nearest 1' [nb-extra]='gr:c=1' [nb-field]='point:m=1' [nb-transform]='--shift 1,0,0' [nb-plot]='energy') # what must stand before a file
 	for t in "${NB_TOOLS[@]}"; do
 		fails_with 2 'unknown' "$t --no-such-option <one.nb"
 		fails_with 2 'unknown' "$t -~ <one.nb"

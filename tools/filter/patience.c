@@ -85,8 +85,8 @@ static double notice_of(const struct nb_coprocess *co)
  * wait for more. */
 static int is_left(struct nb_coprocess *co, double seconds)
 {
-	return (co->awaited == NB_AWAITED_ANSWER || co->awaited == NB_AWAITED_REST) && notice_of(co) > 0 &&
-	       seconds > notice_of(co) && nb_meet_is_left(co->group.id, co->from.fd, co->to.fd);
+	return co->ring.n == 0 && (co->awaited == NB_AWAITED_ANSWER || co->awaited == NB_AWAITED_REST) &&
+	       notice_of(co) > 0 && seconds > notice_of(co) && nb_meet_is_left(co->group.id, co->from.fd, co->to.fd);
 }
 
 /* Why an answer cannot come any more, nothing having moved for so many seconds. */
