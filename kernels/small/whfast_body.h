@@ -89,6 +89,27 @@ INLINE V F(larger)(V a, V b)
 	return F(choose)(a > b, a, b);
 }
 
+/* In lane 0 the squared size of the variation dp (variation.h). */
+INLINE V F(size2_of)(const struct F(planets) * dp, double unit2)
+{
+	const V q2 = dp->q[0] * dp->q[0] + dp->q[1] * dp->q[1] + dp->q[2] * dp->q[2];
+	const V v2 = dp->v[0] * dp->v[0] + dp->v[1] * dp->v[1] + dp->v[2] * dp->v[2];
+	return F(total)(q2 + unit2 * v2);
+}
+
+/* A variation of this size after a step h; it becomes smaller if it is too large. */
+INLINE void F(note_size)(struct F(planets) * dp, struct nb_megno *m, double h, double size2)
+{
+	nb_megno_add_size(m, h, size2);
+	if (size2 > nb_variation_large2) {
+		for (int d = 0; d < 3; d++) {
+			dp->q[d] *= nb_variation_smaller;
+			dp->v[d] *= nb_variation_smaller;
+		}
+		nb_megno_scaled(m);
+	}
+}
+
 /* For the separation d, its square s2 and s = s2^(-3/2), from its variation e that of s d, over s. */
 INLINE void F(vary_pull)(const V *d, V s2, V s, V *e)
 {

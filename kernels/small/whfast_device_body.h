@@ -67,19 +67,9 @@ REST size_t F(move_rest)(struct F(planets) * p, struct F(planets) * dp, const st
 /* The variation dp of a system, in all of its lanes alike, after a step h that counts where it goes on. */
 INLINE void F(measure)(struct F(planets) * dp, struct nb_megno *m, double h, bool goes)
 {
-	const double q2 = dp->q[0] * dp->q[0] + dp->q[1] * dp->q[1] + dp->q[2] * dp->q[2];
-	const double v2 = dp->v[0] * dp->v[0] + dp->v[1] * dp->v[1] + dp->v[2] * dp->v[2];
-	const double size2 = __shfl_sync(ALL, F(total)(q2 + m->unit2 * v2), 0, LANES);
-	if (!goes)
-		return;
-	nb_megno_add_size(m, h, size2);
-	if (size2 > nb_variation_large2) {
-		for (int d = 0; d < 3; d++) {
-			dp->q[d] *= nb_variation_smaller;
-			dp->v[d] *= nb_variation_smaller;
-		}
-		nb_megno_scaled(m);
-	}
+	const double size2 = __shfl_sync(ALL, F(size2_of)(dp, m->unit2), 0, LANES);
+	if (goes)
+		F(note_size)(dp, m, h, size2);
 }
 
 /* The warp goes on until all of its systems have made their steps; those that have are left as they are, and those that

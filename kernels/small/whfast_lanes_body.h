@@ -132,17 +132,7 @@ INLINE void F(kick_democratic)(struct F(planets) * p, const struct F(system) * c
 /* The variation dp in a step h. */
 INLINE void F(measure)(struct F(planets) * dp, struct nb_megno *m, double h)
 {
-	const V q2 = dp->q[0] * dp->q[0] + dp->q[1] * dp->q[1] + dp->q[2] * dp->q[2];
-	const V v2 = dp->v[0] * dp->v[0] + dp->v[1] * dp->v[1] + dp->v[2] * dp->v[2];
-	const double size2 = F(total)(q2 + m->unit2 * v2)[0];
-	nb_megno_add_size(m, h, size2);
-	if (size2 > nb_variation_large2) {
-		for (int d = 0; d < 3; d++) {
-			dp->q[d] *= nb_variation_smaller;
-			dp->v[d] *= nb_variation_smaller;
-		}
-		nb_megno_scaled(m);
-	}
+	F(note_size)(dp, m, h, F(size2_of)(dp, m->unit2)[0]);
 }
 
 /* dp is null where there is no variation. */
