@@ -85,3 +85,17 @@ goes_on() {
 	fails_with 2 "option '--restartable' needs '--integrator ias15', 'trace' or 'ar'" 'nb-step --restartable --integrator whfast -d 1 nb-force one.nb'
 	fails_with 2 "option '--restartable' needs '--integrator ias15', 'trace' or 'ar'" 'nb-step --restartable -d 1 -k 2 nb-force one.nb'
 }
+
+@test "a MEGNO goes on with steps of another length, by --resume and from a frame" {
+	local s="${S[*]} whfast --megno --no-history"
+	megno_of() { nb-select --frames -1 "$1" | nb-stats --attributes | sed -n 's/^megno=//p'; }
+	$s -d 0.1 --until 2000 --every-time 1000 nb-force one.nb >whole.nb
+	nb-select --frames -1 whole.nb >last.nb
+	for dt in 0.1 0.05 0.13; do
+		$s -d $dt --until 2013 --every 0 --resume whole.nb nb-force >rest.nb
+		$s -d $dt --until 2013 --every 0 nb-force last.nb >again.nb
+		equals "$(megno_of again.nb)" "$(megno_of rest.nb)"
+		close_to "$(megno_of rest.nb)" "$(megno_of whole.nb)" 0.5
+	done
+	fails_with 1 'has no state of that run' "$s -d -0.1 --until 0 --resume whole.nb nb-force"
+}

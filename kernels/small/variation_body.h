@@ -12,7 +12,7 @@
 /* A square of a size beyond which all is scaled, and the factor: nothing else depends on them. */
 static const double nb_variation_large2 = 0x1p400, nb_variation_smaller = 0x1p-200;
 
-/* The natural logarithm of a normal number > 0, to rounding. */
+/* The natural logarithm of a normal number > 0, to rounding; NaN of what is not finite. */
 static NB_HD double nb_variation_log(double x)
 {
 	enum { TERMS = 9, BIAS = 1023, MANTISSA = 52 };
@@ -21,6 +21,8 @@ static NB_HD double nb_variation_log(double x)
 	double part, sum = 0;
 	memcpy(&bits, &x, sizeof bits);
 	int power = (int)(bits >> MANTISSA) - BIAS;
+	if (power > BIAS)
+		return x - x;
 	bits = (bits & (((uint64_t)1 << MANTISSA) - 1)) | one;
 	memcpy(&part, &bits, sizeof part);
 	if (part > 1.4142135623730951) {

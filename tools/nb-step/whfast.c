@@ -125,15 +125,21 @@ static int take_up(const struct step *s, size_t k, const double *pos, const doub
 	       memcmp(v, vel, 3 * n * sizeof *v) == 0;
 }
 
-/* For steps of this length. */
-static void start(struct step *s, double dt)
+/* Whether the state that was kept is one of such steps. */
+static int is_kept(const struct step *s, double dt)
+{
+	const struct planets *p = &s->planets;
+	/* a step that is -d itself was the same, or another -d; one that comes from the time to a state may be rounded
+	 */
+	return p->q && p->v && (dt == s->opt.dt ? p->dt == dt : is_step(s, p->dt, dt));
+}
+
+/* Maps for steps of this length. */
+static void begin_maps(struct step *s, double dt)
 {
 	const struct systems *all = &s->systems;
 	struct planets *p = &s->planets;
-	/* a step that is -d itself was the same, or another -d; one that comes from the time to a state may be rounded
-	 */
-	const int is_same = dt == s->opt.dt ? p->dt == dt : is_step(s, p->dt, dt);
-	const int first = !p->started, kept = first && p->q && p->v && is_same;
+	const int first = !p->started, kept = first && is_kept(s, dt);
 	int fresh = 0;
 	p->started = 1;
 	p->h = kept ? p->dt : dt;
@@ -159,6 +165,18 @@ static void start(struct step *s, double dt)
 	lose_failed(s, s->clock.step, s->clock.now.time);
 	if (first && fresh)
 		look_at_orbits(s);
+}
+
+static void start(struct step *s, double dt)
+{
+	struct planets *p = &s->planets;
+	const int has_variation = !p->started && p->q && p->v && s->restart.numbers && s->systems.variation;
+	if (has_variation && p->dt * dt > 0 && !is_kept(s, dt)) { /* the step changes as it does within a run */
+		begin_maps(s, p->dt);
+		begin_maps(s, dt);
+		look_at_orbits(s);
+	} else
+		begin_maps(s, dt);
 	if (p->device)
 		nb_step_swarm_begin(s);
 }
