@@ -15,7 +15,8 @@ def test_yt_opens_a_stream(file):
     import nb.yt
     yt.set_log_level(50)
     for k in (0, -1):
-        frame, box = nb.read(file)[k], yt.load(file, frame=k).all_data()
+        stream = yt.load(file, frame=k)  # what yt makes of it holds it weakly
+        frame, box = nb.read(file)[k], stream.all_data()
         order = np.argsort(box["io", "particle_index"])
         for name, ours in (("position", "pos"), ("velocity", "vel"), ("acc", "acc")):
             for i, x in enumerate("xyz"):
