@@ -8,6 +8,8 @@
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
 #                                    that tests put into pipelines; tests/torture/*.c  drivers of make torture
+# what a make within this one prints is its own, also in `make -C nb check`
+MAKEFLAGS += --no-print-directory
 # `make` alone, whatever target the parts below begin with
 .DEFAULT_GOAL = all
 
@@ -337,15 +339,15 @@ ALL_CORES = $(if $(filter -j% --jobs%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # The picture is made by the CPU: kernels for devices take most of the time of a build, which whoever has a GPU spends next.
 demo: deps-build
-	@$(MAKE) --no-print-directory $(ALL_CORES) CUDA=0 all
+	@$(MAKE) $(ALL_CORES) CUDA=0 all
 	@NB_BIN=$(abspath build/cpu)/bin examples/demo build/cpu/demo
 	@[ '$(CUDA)' != 1 ] || echo "with kernels for GPUs: make -j$$(nproc)"
 
 # What tests need besides is installed meanwhile, which takes one processor and the network; who is not root is told first.
 BUILD_BESIDE_PACKAGES = mkdir -p $(BUILD); log=$(BUILD)/packages.log; packages=; \
-	if [ "$$(id -u)" -ne 0 ]; then $(MAKE) --no-print-directory deps-check || exit 1; \
-	else $(MAKE) --no-print-directory deps-check >$$log 2>&1 & packages=$$!; fi; \
-	$(MAKE) --no-print-directory $(ALL_CORES) all test-programs || exit 1; \
+	if [ "$$(id -u)" -ne 0 ]; then $(MAKE) deps-check || exit 1; \
+	else $(MAKE) deps-check >$$log 2>&1 & packages=$$!; fi; \
+	$(MAKE) $(ALL_CORES) all test-programs || exit 1; \
 	[ -z "$$packages" ] || wait "$$packages" || { cat $$log; exit 1; }
 
 # Tests start Python thousands of times, and what finds it on some machines takes longer than it.
@@ -359,63 +361,63 @@ check: deps-build
 
 # every room's unit tests and the main pipelines
 check-fast: deps-check
-	@$(MAKE) --no-print-directory $(ALL_CORES) all test-programs
+	@$(MAKE) $(ALL_CORES) all test-programs
 	$(Q)tests/check-fast $(BUILD)
 
 # gcov comes with gcc.  What no test reached is then in build/cov/uncovered.txt.
 .PHONY: coverage deps-coverage
 coverage: deps-coverage
-	@$(MAKE) --no-print-directory COV=1 all test-programs build/cov/tests/bench/measure \
+	@$(MAKE) COV=1 all test-programs build/cov/tests/bench/measure \
 		$(if $(wildcard tests/torture/inject.c),torture-programs)
 	tests/coverage-run build/cov
 	tests/coverage --list build/cov/uncovered.txt build/cov
 
 # on a machine with a GPU: a test that needs one fails instead of being skipped
 check-gpu:
-	@$(MAKE) --no-print-directory CUDA=1 all test-programs
-	@[ -z '$(MPICC)' ] || $(MAKE) --no-print-directory CUDA=1 MPI=1 all
+	@$(MAKE) CUDA=1 all test-programs
+	@[ -z '$(MPICC)' ] || $(MAKE) CUDA=1 MPI=1 all
 	NB_BIN=$(abspath build/cuda)/bin NB_CONFIG=cuda NB_REQUIRE_GPU=1 bats $(TESTS)
 
 # the attack on a machine with a GPU; PARTS="faults hostile", ARGS="-t 300"
 PARTS ?= all
 TORTURE_GPU = build/cuda/tests/torture/driver.so build/cuda/tests/torture/hog
 torture-gpu:
-	@$(MAKE) --no-print-directory CUDA=1 all test-programs $(TORTURE_GPU)
+	@$(MAKE) CUDA=1 all test-programs $(TORTURE_GPU)
 	tests/torture/run-gpu $(ARGS) build/cuda $(PARTS)
 
 include make/bench.mk
 
 # TORTURE_SECONDS=N: so long at most for each part
 torture: deps-build
-	@$(MAKE) --no-print-directory CUDA=0 torture-programs test-programs
-	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
-	$(if $(CAN_TSAN),@$(MAKE) --no-print-directory TSAN=1 torture-sanitized)
+	@$(MAKE) CUDA=0 torture-programs test-programs
+	@$(MAKE) SAN=1 torture-sanitized
+	$(if $(CAN_TSAN),@$(MAKE) TSAN=1 torture-sanitized)
 	tests/torture/run $(if $(TORTURE_SECONDS),--seconds $(TORTURE_SECONDS))
 
 torture-short: deps-build
-	@$(MAKE) --no-print-directory CUDA=0 torture-programs
-	@$(MAKE) --no-print-directory SAN=1 torture-sanitized
+	@$(MAKE) CUDA=0 torture-programs
+	@$(MAKE) SAN=1 torture-sanitized
 	tests/torture/run --short
 
 # FUZZ_SECONDS for each target; 0: the corpus once.  TARGETS="csv tree": these only
 FUZZ_SECONDS ?= 60
 fuzz: deps-fuzz
-	@$(MAKE) --no-print-directory FUZZ=1 fuzz-programs
+	@$(MAKE) FUZZ=1 fuzz-programs
 	tests/fuzz/run build/fuzz $(FUZZ_SECONDS) $(TARGETS)
 
 # the corpus once, through the programs of the build under sanitizers
 fuzz-corpus: deps-build
-	@$(MAKE) --no-print-directory SAN=1 fuzz-programs
+	@$(MAKE) SAN=1 fuzz-programs
 	tests/fuzz/run build/san 0 $(TARGETS)
 
 # It needs programs, but no code for devices, which takes nvcc minutes.
 lint: deps-lint
-	@$(MAKE) --no-print-directory $(if $(wildcard build/cuda/bin),,CUDA=0) all
+	@$(MAKE) $(if $(wildcard build/cuda/bin),,CUDA=0) all
 	tests/lint $(if $(wildcard build/cuda/bin),$(BUILD),build/cpu) "$(TOOLS)"
 
 # the manual for a browser, with a picture of each script in examples/
 html: deps-html
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) all
 	man/make-html build/html $(BUILD)/bin
 	@echo "build/html/index.html"
 

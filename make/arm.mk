@@ -17,5 +17,5 @@ ARM_PACKAGES = dpkg --add-architecture arm64; apt-get update; \
 # the programs for ARM, in qemu: tests/check-arm
 check-arm:
 	@$(if $(ARM_MISSING),echo 'ok check-arm # skip: no $(ARM_MISSING) ($(ARM_PACKAGES))'; exit 0;) \
-		$(MAKE) --no-print-directory $(ALL_CORES) ARM=1 all test-programs && \
-		$(MAKE) --no-print-directory $(ALL_CORES) CUDA=0 all && tests/check-arm
+		$(MAKE) $(ALL_CORES) ARM=1 all test-programs && \
+		$(MAKE) $(ALL_CORES) CUDA=0 all && tests/check-arm

@@ -14,7 +14,7 @@ SIMD_OPT_avx512 = -fno-sanitize=undefined -fno-sanitize=float-cast-overflow
 # What is left is as in the plain build.
 ISAS_PLAIN = $(if $(CHOOSES_AVX512),avx2,avx512)
 $(foreach i,$(ISAS_PLAIN),build/simd/%-$(i).o): %.c
-	$(Q)$(MAKE) --no-print-directory SAN=0 CUDA=0 $@
+	$(Q)$(MAKE) SAN=0 CUDA=0 $@
 endif
 # Without inlining, as a branch would be counted again in each place; the tests and the oracles are not counted.
 ifeq ($(COV),1)

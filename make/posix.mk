@@ -13,7 +13,7 @@ endif
 
 # Builds with POSIX=1, and runs what does not ask for folding.
 check-posix:
-	$(MAKE) --no-print-directory $(ALL_CORES) POSIX=1 all
+	$(MAKE) $(ALL_CORES) POSIX=1 all
 	NB_FOLD=off NB_CONFIG=posix NB_TOP=$(CURDIR) NB_BIN=$(CURDIR)/build/posix/bin $(BATS) --filter-tags !linux $(POSIX_TESTS)
 POSIX_TESTS = $(patsubst %,tests/%.bats,files nb-build-tree nb-calc nb-diff nb-extra nb-field nb-force nb-gen nb-groups nb-merge \
 	nb-neighbours nb-plot nb-power nb-select nb-sort-zorder nb-stats nb-transform pipelines stream convert-tables)

@@ -18,7 +18,7 @@ dist: SHELL = /bin/bash
 
 # From nothing but the archive: build, test, install, uninstall, and make the same archive again.
 UNPACKED = build/release/check/$(RELEASE)
-UNPACKED_MAKE = $(MAKE) --no-print-directory -C $(UNPACKED) CUDA=$(if $(filter command%,$(origin CUDA)),$(CUDA),0)
+UNPACKED_MAKE = $(MAKE) -C $(UNPACKED) CUDA=$(if $(filter command%,$(origin CUDA)),$(CUDA),0)
 distcheck: dist
 	rm -rf build/release/check && mkdir -p build/release/check && tar -xzf $(ARCHIVE) -C build/release/check
 	+$(UNPACKED_MAKE) check-fast
