@@ -113,7 +113,8 @@ static int takes_up(struct step *s, size_t k, double *x, size_t room)
 	struct nb_carry c = {.at = x + 1, .back = 1};
 	(void)nb_step_system_gather(all, k, 3, all->v, want[1]);
 	const size_t need = count(s, k);
-	if (need >= room || x[0] != (double)need || carry(s, k, &c) != NB_OK)
+	const int other_step = s->opt.integrator->few == NB_FEW_WHFAST && s->planets.h != s->planets.dt;
+	if (need >= room || x[0] != (double)need || other_step || carry(s, k, &c) != NB_OK)
 		return 0;
 	if (all->stopped[k])
 		return 1; /* it makes no step */
