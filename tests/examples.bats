@@ -147,12 +147,17 @@ flat_pair() {
 	[ "$(head -c 4 mass-function.png | tail -c 3)" = PNG ]
 	nb-calc 'pos /= 0.001' 'mass = 1' snapshot.nb | nb-convert -q --to gadget-hdf5 -o kpc.hdf5
 	mkdir again
+	fails_with 2 "'kpc.hdf5' does not say the edge of its box (want BOX=" "SNAPSHOT=kpc.hdf5 '$NB_TOP/examples/mass-function' again"
+	BOX=100 SNAPSHOT=kpc.hdf5 UNIT=0.001 "$NB_TOP/examples/mass-function" again >again.txt 2>err
+	cmp mass.txt again.txt
+	# GADGET's header has the edge, in the units of the file, whether or not its universe expands
+	nb-calc 'pos /= 0.001' 'mass = 1' '@box_size = 100000' snapshot.nb | nb-convert -q --to gadget-hdf5 -o kpc.hdf5
 	SNAPSHOT=kpc.hdf5 UNIT=0.001 "$NB_TOP/examples/mass-function" again >again.txt 2>err
 	cmp mass.txt again.txt
 	# a particle stream: the last frame
 	nb-select --where 'id < 100' snapshot.nb >few.nb
 	cat few.nb snapshot.nb >two.nb
-	SNAPSHOT=two.nb "$NB_TOP/examples/mass-function" again >again.txt 2>err
+	BOX=100 SNAPSHOT=two.nb "$NB_TOP/examples/mass-function" again >again.txt 2>err
 	cmp mass.txt again.txt
 	# box and universe of the file count, in its units
 	nb-calc '@box = 50; @omega0 = 0.25; @redshift = 0.5; @hubble_param = 0.6; pos *= 0.5' snapshot.nb >said.nb
@@ -161,4 +166,7 @@ flat_pair() {
 	SNAPSHOT=kpc.nb UNIT=0.001 "$NB_TOP/examples/mass-function" again >again.txt 2>err
 	cmp given.txt again.txt
 	fails_with 2 'a snapshot is given by SNAPSHOT=kpc.nb' "$NB_TOP/examples/mass-function kpc.nb"
+	cp snapshot.nb before.nb
+	fails_with 2 "'./snapshot.nb' would be overwritten (want another DIRECTORY than '.')" "SNAPSHOT=./snapshot.nb '$NB_TOP/examples/mass-function'"
+	cmp snapshot.nb before.nb
 }
