@@ -357,12 +357,14 @@ static int put_rows(struct writer *writer, const struct source *source, uint64_t
 #pragma omp for schedule(dynamic) ordered
 		for (uint64_t at = 0; at < n; at += CHUNK) {
 			const size_t rows = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
-			if (piece)
+			if (piece &&
+				!__atomic_load_n(&status, __ATOMIC_RELAXED)) /* once it has failed nobody wants more */
 				convert(writer, source, k + at, rows, piece);
 #pragma omp ordered
 			if (!status) {
-				status = put_piece(writer, source, k + at, rows, piece);
+				const int put = put_piece(writer, source, k + at, rows, piece);
 				error = errno;
+				__atomic_store_n(&status, put, __ATOMIC_RELAXED);
 			}
 		}
 		nb_free(piece);
