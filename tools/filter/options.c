@@ -6,6 +6,7 @@
 #include "tools/filter/files.h"
 #include "tools/filter/history.h"
 #include "tools/filter/quote.h"
+#include "tools/filter/unknown.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -265,33 +266,21 @@ static size_t row_of(const struct table *table, int c)
 	return k;
 }
 
-static _Noreturn void bad_option(
-	const struct table *table, const char *quoted, int c, const char *given, const char *hint, const char *before)
+static _Noreturn void bad_option(const struct nb_tool *tool, const struct table *table, int c, const char *given,
+	const char *hint, const char *before)
 {
-	const char *name = given + strspn(given, "-");
+	const int is_letter = optopt < LONG_BASE;
+	const struct nb_option *row = table->row[c == ':' || !is_letter ? row_of(table, optopt) : 0];
+	const struct nb_unknown unknown = {tool, table->row, table->n, given, hint, before};
 	char made[NB_OPTION_TEXT];
-	const struct nb_option *row = table->row[c == ':' || optopt >= LONG_BASE ? row_of(table, optopt) : 0];
-	struct nb_nearest near = nb_nearest_to(name, strcspn(name, "="));
-	int begun = 0; /* options that begin with the name */
-	near.before = "--";
-	for (size_t k = 0; k < table->n; k++) {
-		nb_nearest_offer(&near, table->row[k]->name, strlen(table->row[k]->name));
-		begun += strncmp(table->row[k]->name, name, strcspn(name, "=")) == 0;
-	}
-	if (c == '?' && nb_quote_is_before(given, before))
-		nb_die(NB_EXIT_USAGE, "unknown option '%s' (%sone of %s stands within its quotes)", given,
-			name - given > 1 ? near.hint : "", quoted);
-	if (*hint && c == '?')
-		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, hint);
 	if (c == ':')
-		nb_die(NB_EXIT_USAGE, "option '%s' needs an argument (want %s)", given,
+		nb_die(NB_EXIT_USAGE, "option '-%s%.*s' needs an argument (want %s)", is_letter ? "" : "-",
+			is_letter ? 1 : INT_MAX, is_letter ? (char[]){(char)optopt} : row->name,
 			text_of(row->arg, row->make_arg, made));
-	if (optopt >= LONG_BASE)
-		nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument", row->name);
-	if (optopt)
-		nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", optopt, nb_program());
-	nb_die(NB_EXIT_USAGE, "%s option '--%s' (%ssee '%s --help')", begun > 1 ? "ambiguous" : "unknown", name,
-		begun > 1 ? "" : near.hint, nb_program());
+	if (is_letter)
+		nb_unknown_option(&unknown, optopt);
+	nb_unknown_before(&unknown);
+	nb_die(NB_EXIT_USAGE, "option '--%s' takes no argument", row->name);
 }
 
 static void take_operands(struct nb_run *run, int argc, char **argv, int first, const char *hint)
@@ -331,8 +320,7 @@ void nb_options_parse(struct nb_run *run, int argc, char **argv)
 	optind = 0; /* from the beginning, as another instance may have been parsed before */
 	for (int c; (c = getopt_long(argc, argv, names.shorts, names.longs, NULL)) != -1;) {
 		if (c == ':' || c == '?')
-			bad_option(&table, tool->quoted, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint,
-				before);
+			bad_option(tool, &table, c, optind > 0 && optind <= argc ? argv[optind - 1] : "", hint, before);
 		const size_t k = row_of(&table, c);
 		const int next = table.row[k]->optional && !optarg && optind < argc &&
 				 choice(table.row[k], argv[optind], 0) >= 0;

@@ -47,6 +47,15 @@ static void list_models(void)
 
 /* ---- the model ---------------------------------------------------------------------------------- */
 
+/* "want -n 1000; " of an operand that is a number, as other programs take it; else the text. */
+static const char *count_hint(const char *operand, char text[NB_NEAREST_WORD + 20])
+{
+	uint64_t n;
+	if (nb_parse_count(operand, 0, UINT64_MAX, &n) == NB_PARSE_OK)
+		snprintf(text, NB_NEAREST_WORD + 20, "want -n %" PRIu64 "; ", n);
+	return text;
+}
+
 static enum nb_model_kind model_of(const char *name)
 {
 	struct nb_nearest nearest = nb_nearest_to(name, strlen(name));
@@ -56,7 +65,8 @@ static enum nb_model_kind model_of(const char *name)
 			return (enum nb_model_kind)k;
 		nb_nearest_offer(&nearest, model, strlen(model));
 	}
-	nb_die(NB_EXIT_USAGE, "unknown model '%s' (%ssee '%s --help')", name, nearest.hint, nb_program());
+	nb_die(NB_EXIT_USAGE, "unknown model '%s' (%ssee '%s --help')", name, count_hint(name, nearest.hint),
+		nb_program());
 }
 
 static int is_pair(enum nb_parameter p)
@@ -150,7 +160,8 @@ static void take_orbits(const struct nb_run *run, struct gen *gen)
 	if (orbits && run->noperand < 2)
 		nb_die(NB_EXIT_USAGE, "model 'orbits' needs a second operand (want 'm=1; m=1e-3 a=1 e=0.1')");
 	if (!orbits && run->noperand > 1)
-		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (see 'nb-gen --help')", run->operand[1]);
+		nb_die(NB_EXIT_USAGE, "unexpected operand '%s' (%ssee 'nb-gen --help')", run->operand[1],
+			count_hint(run->operand[1], (char[NB_NEAREST_WORD + 20]){""}));
 	if (!orbits)
 		return;
 	nb_gen_read_orbits(run->operand[1], gen->param.G, gen->many, &gen->orbits);

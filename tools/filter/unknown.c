@@ -1,0 +1,70 @@
+#include "tools/filter/unknown.h"
+
+#include "common/nearest.h"
+#include "tools/filter/quote.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *name_of(const struct nb_unknown *unknown)
+{
+	return unknown->given + strspn(unknown->given, "-");
+}
+
+static struct nb_nearest nearest(const struct nb_unknown *unknown)
+{
+	const char *name = name_of(unknown);
+	struct nb_nearest near = nb_nearest_to(name, strcspn(name, "="));
+	near.before = "--";
+	for (size_t k = 0; k < unknown->n; k++)
+		nb_nearest_offer(&near, unknown->row[k]->name, strlen(unknown->row[k]->name));
+	return near;
+}
+
+void nb_unknown_before(const struct nb_unknown *unknown)
+{
+	const char *given = unknown->given;
+	if (nb_quote_is_before(given, unknown->before))
+		nb_die(NB_EXIT_USAGE, "unknown option '%s' (%sone of %s stands within its quotes)", given,
+			name_of(unknown) - given > 1 ? nearest(unknown).hint : "", unknown->tool->quoted);
+	if (*unknown->hint)
+		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, unknown->hint);
+}
+
+static _Noreturn void unknown_letter(const struct nb_unknown *unknown, int letter)
+{
+	for (size_t k = 0; k < unknown->n; k++)
+		if (unknown->row[k]->letter && tolower(unknown->row[k]->letter) == tolower(letter))
+			nb_die(NB_EXIT_USAGE, "unknown option '-%c' (did you mean '-%c'? see '%s --help')", letter,
+				unknown->row[k]->letter, nb_program());
+	nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", letter, nb_program());
+}
+
+/* Whether the usage has the name as an operand, such as MODEL. */
+static int is_operand(const struct nb_tool *tool, const char *name)
+{
+	const size_t n = strcspn(name, "=");
+	for (const char *at = tool->operands; n > 1 && *at; at++)
+		if (strncasecmp(at, name, n) == 0 && !isalpha((unsigned char)at[n]) &&
+			(at == tool->operands || !isalpha((unsigned char)at[-1])))
+			return 1;
+	return 0;
+}
+
+_Noreturn void nb_unknown_option(const struct nb_unknown *unknown, int letter)
+{
+	const char *name = name_of(unknown);
+	int begun = 0; /* options that begin with the name */
+	nb_unknown_before(unknown);
+	if (letter)
+		unknown_letter(unknown, letter);
+	for (size_t k = 0; k < unknown->n; k++)
+		begun += strncmp(unknown->row[k]->name, name, strcspn(name, "=")) == 0;
+	if (begun > 1)
+		nb_die(NB_EXIT_USAGE, "ambiguous option '--%s' (see '%s --help')", name, nb_program());
+	if (is_operand(unknown->tool, name))
+		nb_die(NB_EXIT_USAGE, "unknown option '--%s' (it is an operand: '%s %s')", name, nb_program(),
+			unknown->tool->operands);
+	nb_die(NB_EXIT_USAGE, "unknown option '--%s' (%ssee '%s --help')", name, nearest(unknown).hint, nb_program());
+}
