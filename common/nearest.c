@@ -74,6 +74,14 @@ static void copy_lower(char to[NB_NEAREST_WORD], const char *from, size_t length
 	to[n] = '\0';
 }
 
+int nb_has_suffix(const char *list, const char *path)
+{
+	char suffix[NB_NEAREST_WORD];
+	const char *dot = strrchr(path, '.');
+	copy_lower(suffix, dot ? dot + 1 : "", dot ? strlen(dot + 1) : 0);
+	return nb_has_word(list, suffix);
+}
+
 int nb_synonym(const char *word, size_t k, char to[NB_NEAREST_WORD])
 {
 	char lower[NB_NEAREST_WORD];

@@ -25,5 +25,7 @@ int nb_synonym(const char *word, size_t k, char to[NB_NEAREST_WORD]);
 /* Whether a list of words with blanks or commas between them has this one; no list has none, and none the empty word.
  */
 int nb_has_word(const char *list, const char *word);
+/* Whether such a list of lower case has what stands behind the last point of a path, in capital letters or not. */
+int nb_has_suffix(const char *list, const char *path);
 
 #endif

@@ -962,6 +962,8 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 		nb-convert --no-comments --to csv back.nb >want.csv
 		grep -v '^#' direct.csv | cmp want.csv
 	done <suffixes
+	nb-convert -q p.nb -o x.CSV
+	cmp x.csv x.CSV
 	nb-convert <x.csv | nb-diff p.nb -
 	nb-convert -o b.nb <x.csv
 	nb-diff p.nb b.nb

@@ -1219,6 +1219,7 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	[ ! -e g.mp4 ]
 	fails_with 1 "'g.gif' needs ffmpeg, which is not there (install ffmpeg" 'p=$(command -v nb-render-ppm); PATH=/nowhere "$p" -o g.gif three.nb'
 	fails_with 2 "output 'a.bmp': no such pictures are written (want .png" 'nb-render-ppm -o a.bmp three.nb'
+	fails_with 2 "output 'a.BMP': no such pictures are written (want .png" 'nb-render-ppm -o a.BMP three.nb'
 	fails_with 2 "option '--fps' needs a film" 'nb-render-ppm --fps 3 -o a.png three.nb'
 	fails_with 2 "option '--fps' needs a film" 'nb-render-ppm --fps 3 three.nb'
 }

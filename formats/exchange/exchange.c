@@ -61,9 +61,8 @@ const struct nb_format *nb_format_named(const char *word, int read)
 const struct nb_format *nb_format_of_suffix(const char *path)
 {
 	const struct nb_format *format;
-	const char *dot = strrchr(path, '.');
-	for (size_t k = 0; dot && (format = nb_format_number(k)) != NULL; k++)
-		if (format->frame && nb_has_word(format->suffixes, dot + 1))
+	for (size_t k = 0; (format = nb_format_number(k)) != NULL; k++)
+		if (format->frame && nb_has_suffix(format->suffixes, path))
 			return format;
 	return NULL;
 }

@@ -246,13 +246,13 @@ void nb_render_choose_output(struct nb_run *run, struct render *r)
 	const char *path = run->common.output;
 	const struct kind *kind = kind_of(path);
 	static const uint8_t black[3];
-	static const char others[] = ".bmp .tif .tiff .svg .pdf .eps .ps .exr .avif .m4v .mpg .mpeg .wmv .ogv";
+	static const char others[] = "bmp tif tiff svg pdf eps ps exr avif m4v mpg mpeg wmv ogv";
 	char program[PATH_MAX];
 	uint8_t *bytes = NULL;
 	size_t size, at, length;
 	int digits;
 	out->environment = run->environment;
-	if (path && strrchr(path, '.') && nb_has_word(others, strrchr(path, '.')))
+	if (path && nb_has_suffix(others, path))
 		nb_die(NB_EXIT_USAGE,
 			"output '%s': no such pictures are written (want .png, .jpg, .webp, .ppm or .mp4)", path);
 	if (!kind) {
