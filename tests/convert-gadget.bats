@@ -41,7 +41,11 @@ needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folde
 	[ "$(attribute G c.nb)" = 2 ]
 	printf '0 1.5\n' | from auto >p.nb
 	[ "$(attribute universe_radius p.nb)" = 1.5 ]
-	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
+	fails_with 1 "standard input: 4 columns of numbers, but no header line (name them, as by '--from csv --columns mass,x,y,z')" \
+		"printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
+	fails_with 1 "t.txt: 3 columns of numbers, but no header line (name them, as by '--from csv --columns x,y,z')" \
+		"printf ' 1, -2.5e3,3' >t.txt; nb-convert t.txt"
+	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf '1 2 3 x\n' | nb-convert --from auto"
 	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf 'a\0b' | nb-convert --from auto"
 	fails_with 1 'standard input: the file is empty' 'nb-convert --from auto </dev/null'
 	fails_with 1 "standard input: this is a particle stream (it needs no '--from')" 'nb-gen kepler | nb-convert --from auto'

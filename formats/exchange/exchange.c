@@ -2,9 +2,11 @@
  * and gives their names in NB_FORMATS as FORMAT(csv) ... */
 #include "formats/exchange/exchange.h"
 
+#include "common/decimal.h"
 #include "common/named.h"
 #include "common/nearest.h"
 #include "formats/exchange/bytes.h"
+#include "formats/exchange/lines.h"
 #include "formats/exchange/output.h"
 #include "formats/exchange/subset.h"
 
@@ -116,6 +118,37 @@ static void add_hint(struct nb_import *in)
 		snprintf(in->error + used, sizeof in->error - used, "; %s", in->hint);
 }
 
+/* How many numbers stand in the first line of a text that begins so, if there is nothing else in it; 0: there is. */
+static size_t bare_numbers(const unsigned char *head, size_t n)
+{
+	char line[NB_HEAD + 1];
+	size_t mark, count = 0;
+	double x;
+	if (!nb_text_begins(head, n, &mark))
+		return 0;
+	memcpy(line, head + mark, n - mark);
+	line[n - mark] = '\0';
+	for (const char *at = nb_text_skip(line); *at && *at != '\n' && *at != '\r'; count++) {
+		at = nb_decimal_read(at, &x);
+		if (!at || !strchr(" \t,;\r\n", *at))
+			return 0;
+		at += strspn(at, " \t,;");
+	}
+	return count;
+}
+
+/* For a table without a header line: so many columns as the option names them. */
+static const char *likely_columns(size_t n)
+{
+	static const char *const list[] = {[2] = "x,y",
+		[3] = "x,y,z",
+		[4] = "mass,x,y,z",
+		[6] = "x,y,z,vx,vy,vz",
+		[7] = "mass,x,y,z,vx,vy,vz",
+		[8] = "id,mass,x,y,z,vx,vy,vz"};
+	return n < sizeof list / sizeof *list && list[n] ? list[n] : "x,y,z,...";
+}
+
 /* The format by the head of the file; NULL after in->error is set. */
 static const struct nb_format *recognise(struct nb_import *in)
 {
@@ -132,6 +165,13 @@ static const struct nb_format *recognise(struct nb_import *in)
 	const char *what = n == 0 ? "the file is empty" : stranger(head, n);
 	if (what) {
 		snprintf(in->error, sizeof in->error, "%s: %s", nb_import_tail(in), what);
+		return NULL;
+	}
+	const size_t columns = bare_numbers(head, n);
+	if (columns > 1) {
+		snprintf(in->error, sizeof in->error,
+			"%s: %zu columns of numbers, but no header line (name them, as by '--from csv --columns %s')",
+			nb_import_tail(in), columns, likely_columns(columns));
 		return NULL;
 	}
 	used = (size_t)snprintf(in->error, sizeof in->error, "%s is none of", nb_import_tail(in));
