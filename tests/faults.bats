@@ -37,7 +37,7 @@ setup() {
 	local f fold code cut=0
 	cut_it() { head -c 1 >first; truncate -s 1000 shrinks.nb; cat >rest; }
 	nb-gen plummer -n 9000 | nb-sort-zorder | nb-force -m direct >long.nb
-	for f in "${FILTERS[@]}" 'nb-transform --shift 1,2 | nb-sort-zorder'; do
+	for f in "${FILTERS[@]}" 'nb-transform --shift 1,2,0 | nb-sort-zorder'; do
 		for fold in on off; do
 			cat long.nb long.nb long.nb long.nb >shrinks.nb
 			code=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # nb-transform: shifts, boosts, rotations, scales, units and centres, against independent arithmetic and what they
 # must not change.
-# as a filter: nb-transform --shift 1,2 --boost 3,4 --rotate z:30
+# as a filter: nb-transform --shift 1,2,0 --boost 3,4,0 --rotate z:30
 # as a filter: nb-transform --scale length=2,mass=3,velocity=virial
 
 load helper
@@ -315,6 +315,8 @@ attribute() { nb-stats --attributes <"$2" | sed -n "s/^$1=//p"; }
 	for op in '--shift 0,0,1' '--boost 0,0,1' '--rotate x:90' '--rotate 0,1,1:10'; do
 		fails_with 1 "would leave the plane of frame 0" "nb-transform $op <flat.nb >/dev/null"
 	done
+	fails_with 1 "'--shift 1,2' has two numbers, and frame 0 has 3 dimensions (want '--shift 1,2,0')" 'nb-transform --shift 1,2 <p.nb >/dev/null'
+	fails_with 1 "'--boost 1,2' has two numbers, and frame 0 has 3 dimensions (want '--boost 1,2,0')" 'nb-transform --boost 1,2 <p.nb >/dev/null'
 	nb-transform --rotate x:180 <flat.nb | mutate show pos | awk '$3 != 0 { exit 1 }'
 }
 

@@ -73,6 +73,16 @@ static void require_flat(const struct nb_frame *frame, const struct operation *o
 			option, op->text, frame->number);
 }
 
+static void require_vector(const struct nb_frame *frame, const struct operation *op)
+{
+	const char *option = nb_transform_name(op->kind);
+	if (op->is_flat && nb_require_dim(frame) == 3)
+		nb_die(NB_EXIT_FAILED,
+			"'--%s %s' has two numbers, and frame %" PRIu64 " has 3 dimensions (want '--%s %s,0')", option,
+			op->text, frame->number, option, op->text);
+	require_flat(frame, op, option, op->vector[2] != 0);
+}
+
 /* ---- shift, boost, recenter, rotate ------------------------------------------------------------- */
 
 static void shift(struct nb_frame *frame, const double d[3])
@@ -300,11 +310,11 @@ void nb_transform_apply(struct nb_frame *frame, const struct operation *op, stru
 		nb_drop_run_attributes(frame);
 	switch (op->kind) {
 	case SHIFT:
-		require_flat(frame, op, "shift", op->vector[2] != 0);
+		require_vector(frame, op);
 		shift(frame, op->vector);
 		break;
 	case BOOST:
-		require_flat(frame, op, "boost", op->vector[2] != 0);
+		require_vector(frame, op);
 		boost(frame, op->vector);
 		break;
 	case ROTATE:

@@ -22,13 +22,14 @@ static _Noreturn void invalid(enum kind kind, const char *text, const char *want
 		nb_nearest_in(text, strlen(text), want, "|").hint, want);
 }
 
-/* Two or three numbers; the third is 0 where it is not given. */
+/* Two or three numbers. */
 static void parse_vector(struct operation *op)
 {
 	size_t count;
 	if (nb_parse_f64_list(op->text, 3, op->vector, &count) != NB_PARSE_OK || count < 2)
 		invalid(op->kind, op->text, "X,Y,Z or, in two dimensions, X,Y");
-	if (count == 2)
+	op->is_flat = count == 2;
+	if (op->is_flat)
 		op->vector[2] = 0;
 }
 

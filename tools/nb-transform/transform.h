@@ -13,6 +13,7 @@ struct operation {
 	enum kind kind;
 	const char *text; /* as given */
 	double vector[3]; /* SHIFT, BOOST */
+	int is_flat;	  /* and it has two numbers */
 	double matrix[9]; /* ROTATE */
 	int leaves_plane; /* ROTATE: z of a flat frame would not stay 0 */
 	struct scale {
