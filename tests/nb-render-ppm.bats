@@ -1294,6 +1294,10 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	[[ "$(seen --view 45,0 <box.nb)" = 'center 4,4,4 size 11.3'* ]]
 	[[ "$(seen --center 1,2,3 <box.nb)" = 'center 1,2,3 size 8' ]]
 	[[ "$(seen --size 20 <box.nb)" = *' size 20' ]]
+	# a few beyond the wall change nothing; where many are, all are seen
+	[ "$(nb-calc 'x += id < 90 ? 40 : 0' box.nb | seen)" = 'center 4,4,4 size 8' ]
+	nb-calc 'x += id % 2 * 40' box.nb >wide.nb
+	[ "$(seen <wide.nb)" = "$(nb-calc '@box = 0' wide.nb | seen)" ]
 	[ "$(nb-select --where 'x < 2 and y < 2 and z < 2' <box.nb | seen)" = \
 		"$(nb-select --where 'x < 2 and y < 2 and z < 2' <box.nb | nb-calc '@box = 0' | seen)" ]
 }

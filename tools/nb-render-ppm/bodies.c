@@ -4,6 +4,7 @@
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 unsigned nb_render_kind(double species)
@@ -101,18 +102,18 @@ double *nb_render_numbers(const struct render *r, struct nb_column *column)
 	return number;
 }
 
-double nb_render_share_outside(const struct render *r)
+enum { SAMPLE = 4096 };
+
+/* Positions of some of the bodies, all of them if they are few; returns how many. */
+static size_t sample(const struct render *r, double pos[3 * SAMPLE])
 {
-	enum { SAMPLE = 4096 };
 	const struct bodies *b = &r->bodies;
 	const struct nb_space *space = r->backend->space;
-	const size_t n = b->n < SAMPLE ? b->n : SAMPLE;
+	const size_t n = b->n < SAMPLE ? b->n : SAMPLE, bytes = 3 * SAMPLE * sizeof *pos;
 	uint32_t row[SAMPLE];
-	double pos[3 * SAMPLE], outside = 0;
-	float x[SAMPLE], y[SAMPLE];
 	for (size_t i = 0; i < n; i++)
 		row[i] = (uint32_t)(i * b->n / n);
-	double *block = nb_require_memory(b->frame, space->alloc(space, sizeof pos + sizeof row));
+	double *block = nb_require_memory(b->frame, space->alloc(space, bytes + sizeof row));
 	uint32_t *rows = (uint32_t *)(block + 3 * SAMPLE);
 	int status = space->from_host(space, rows, row, n * sizeof *row);
 	if (!status)
@@ -120,7 +121,27 @@ double nb_render_share_outside(const struct render *r)
 	if (!status)
 		status = space->to_host(space, pos, block, 3 * n * sizeof *pos);
 	space->release(space, block);
-	nb_render_require_ok(r, status ? status : nb_splat_project_cpu(n, pos, &r->scene.camera, x, y));
+	nb_render_require_ok(r, status);
+	return n;
+}
+
+double nb_render_share_in_box(const struct render *r, double box)
+{
+	double pos[3 * SAMPLE], inside = 0;
+	const size_t n = sample(r, pos);
+	for (size_t i = 0; i < n; i++) {
+		const double *x = &pos[3 * i];
+		inside += fmin(fmin(x[0], x[1]), x[2]) >= 0 && fmax(fmax(x[0], x[1]), x[2]) <= box;
+	}
+	return inside / (double)n;
+}
+
+double nb_render_share_outside(const struct render *r)
+{
+	double pos[3 * SAMPLE], outside = 0;
+	float x[SAMPLE], y[SAMPLE];
+	const size_t n = sample(r, pos);
+	nb_render_require_ok(r, nb_splat_project_cpu(n, pos, &r->scene.camera, x, y));
 	for (size_t i = 0; i < n; i++)
 		outside += !(x[i] >= 0 && x[i] < (float)r->width && y[i] >= 0 && y[i] < (float)r->height);
 	return outside / (double)n;

@@ -167,8 +167,9 @@ void nb_render_release_bodies(struct render *r);
 unsigned nb_render_kind(double species);
 /* The numbers of a column, of the bodies that are drawn, in host memory of nb_alloc. */
 double *nb_render_numbers(const struct render *r, struct nb_column *column);
-/* Share of the bodies that are outside of the picture, of a sample of 4,096. */
+/* Share of the bodies that are outside of the picture, and in a box of this edge, of a sample of 4,096. */
 double nb_render_share_outside(const struct render *r);
+double nb_render_share_in_box(const struct render *r, double box);
 /* Planes: weight alone, or with its product with the number that is shown (0..1), or with red, green and blue. */
 int nb_render_channels(const struct render *r);
 /* Ends the tool if something failed with the frame whose bodies are loaded. */

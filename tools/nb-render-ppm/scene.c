@@ -16,6 +16,8 @@
 #define MARGIN 1.06
 #define LEAST_MARGIN 1.02
 #define LOOSE_MARGIN 1.3
+/* Share of the bodies that must be in their periodic box to be shown in it. */
+#define LEAST_IN_BOX 0.95
 /* Of the picture, how far from its middle the centre of bodies that are followed may be. */
 #define EDGE 0.4
 
@@ -86,7 +88,7 @@ static double size_to_fit(const struct render *r)
 	return size > 0 ? size : 1;
 }
 
-/* Bodies that fill the periodic box of the frame, of this edge, are seen in it. */
+/* Bodies that fill the periodic box of the frame, of this edge, are seen in it, unless they go beyond it. */
 static void fit_box(struct render *r, double box)
 {
 	struct scene *scene = &r->scene;
@@ -97,7 +99,7 @@ static void fit_box(struct render *r, double box)
 		upward += box * fabs(camera->up[k]);
 	}
 	const double size = fmax(across, upward);
-	if (scene->size <= size)
+	if (scene->size <= size || nb_render_share_in_box(r, box) < LEAST_IN_BOX)
 		return;
 	scene->size = size;
 	for (int k = 0; k < 3 && !r->parsed.centered && r->parsed.follow == FOLLOW_NOTHING; k++)
