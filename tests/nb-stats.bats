@@ -964,3 +964,17 @@ assert [json.loads(line)["id"] for line in sys.stdin] == [1, 2, 3, 4, 5, 6, 7, 8
 	fails_with 2 "'--healpix', '--history'" 'nb-stats --healpix 1 --check sky.nb'
 	fails_with 1 "field 'mass' missing" 'nb-select --drop mass sky.nb | nb-stats --healpix 1'
 }
+
+@test "a stream without frames is warned of, by what prints nothing then" {
+	local command none=$NB_TOP/tests/corpus/good/no-frames.nb
+	for command in nb-stats 'nb-stats --format tsv' 'nb-stats --fields' 'nb-stats --profile' 'nb-power --mesh 8 --periodic 1' nb-render-ppm; do
+		$command "$none" >out 2>err
+		[ ! -s out ]
+		equals "$(<err)" "${command%% *}: the stream has no frames"
+		nb-gen -n 3 | nb-select --frames 1: | $command -q >out 2>err
+		[ ! -s out ]
+		[ ! -s err ]
+	done
+	equals "$(nb-stats --check "$none" 2>&1)" 'ok: 0 frames, 0 bodies, 128 bytes'
+	run ! grep -q 'no frames' <(nb-gen -n 0 | nb-stats 2>&1)
+}

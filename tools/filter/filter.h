@@ -206,6 +206,8 @@ int nb_next_wanted(struct nb_run *run, struct nb_frame *frame); /* the head of o
 /* Ends the tool with what the reader says. */
 _Noreturn void nb_fail_input(struct nb_run *run);
 void nb_next_columns(struct nb_run *run, struct nb_frame *frame, size_t count);
+/* After the last frame, for a tool that otherwise would print nothing: a warning if there was none. */
+void nb_warn_of_no_frames(const struct nb_run *run);
 /* Waits for input.  A reader of stdout that goes away meanwhile ends the program, as a write would: in a pipeline that
  * is kept waiting for more, the programs before one that failed must not stay for ever. */
 void nb_wait_for_input(const struct nb_reader *reader);

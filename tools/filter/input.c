@@ -272,3 +272,9 @@ int nb_next_frame(struct nb_run *run, struct nb_frame *frame)
 	nb_next_columns(run, frame, SIZE_MAX);
 	return 1;
 }
+
+void nb_warn_of_no_frames(const struct nb_run *run)
+{
+	if (run->in.nframe == 0)
+		nb_warn("the stream has no frames");
+}

@@ -159,8 +159,8 @@ static void find_power(struct nb_run *run, void *self, struct nb_frame *frame)
 
 static void end(struct nb_run *run, void *self)
 {
-	(void)run;
 	(void)self;
+	nb_warn_of_no_frames(run);
 	nb_require_flushed();
 }
 

@@ -88,7 +88,9 @@ static void render(struct nb_run *run, void *self, struct nb_frame *frame)
 
 static void end(struct nb_run *run, void *self)
 {
-	(void)run;
+	const struct render *r = self;
+	if (!r->output.kind)
+		nb_warn_of_no_frames(run);
 	nb_render_end_movie(self);
 	nb_render_end_output(self);
 }

@@ -201,6 +201,8 @@ static void end(struct nb_run *run, void *self)
 	struct stats *opt = self;
 	if (opt->mode->end)
 		opt->mode->end(run, opt);
+	if (!opt->wanted[CHECK]) /* which says how many there are */
+		nb_warn_of_no_frames(run);
 	nb_require_flushed();
 }
 
