@@ -12,6 +12,10 @@
  * that a command has to exit which does not read its input any more. */
 static const double GRACE = 0.5, BROKEN_GRACE = 2;
 
+/* How long all processes of a command must have looked as if nobody were left who could answer: a busy machine may take
+ * some time to start one. */
+static const double LEFT_GRACE = 2;
+
 /* When to look whether the command converts what it gets: in a while without an answer. */
 static const double CONVERT_FROM = 0.5, CONVERT_TO = 10;
 
@@ -51,7 +55,7 @@ static int is_readable(int fd, int milliseconds)
 
 struct nb_lull nb_lull_begin(const struct nb_coprocess *co)
 {
-	return (struct nb_lull){nb_now(), __atomic_load_n(&co->to.nbyte, __ATOMIC_RELAXED)};
+	return (struct nb_lull){nb_now(), __atomic_load_n(&co->to.nbyte, __ATOMIC_RELAXED), 0};
 }
 
 static int has_failed(struct nb_group *group)
@@ -83,21 +87,27 @@ static double notice_of(const struct nb_coprocess *co)
 
 /* A last program that was killed before it began leaves a shell that holds its pipe and waits for the others, which
  * wait for more. */
-static int is_left(struct nb_coprocess *co, double seconds)
+static int is_left(struct nb_coprocess *co, struct nb_lull *lull, double now)
 {
-	return co->ring.n == 0 && (co->awaited == NB_AWAITED_ANSWER || co->awaited == NB_AWAITED_REST) &&
-	       notice_of(co) > 0 && seconds > notice_of(co) && nb_meet_is_left(co->group.id, co->from.fd, co->to.fd);
+	const int may_be = co->ring.n == 0 && (co->awaited == NB_AWAITED_ANSWER || co->awaited == NB_AWAITED_REST) &&
+			   notice_of(co) > 0 && now - lull->since > notice_of(co);
+	if (!may_be || !nb_meet_is_left(co->group.id, co->from.fd, co->to.fd))
+		lull->left = 0;
+	else if (lull->left == 0)
+		lull->left = now;
+	return lull->left > 0 && now - lull->left > LEFT_GRACE;
 }
 
-/* Why an answer cannot come any more, nothing having moved for so many seconds. */
-static enum nb_gave_up reason(struct nb_coprocess *co, double seconds)
+/* Why an answer cannot come any more, nothing having moved since the lull began. */
+static enum nb_gave_up reason(struct nb_coprocess *co, struct nb_lull *lull, double now)
 {
+	const double seconds = now - lull->since;
 	const int error = nb_write_error(co);
 	if (error && (error != EPIPE || seconds > BROKEN_GRACE))
 		return NB_GAVE_UP_WRITING;
 	if (seconds > GRACE && (nb_ring_lost(&co->ring, co->from.fd) || has_failed(&co->group)))
 		return NB_GAVE_UP_LOST;
-	if (is_left(co, seconds))
+	if (is_left(co, lull, now))
 		return NB_GAVE_UP_LOST;
 	if (is_converted(co, seconds))
 		return NB_GAVE_UP_CONVERTED;
@@ -114,7 +124,7 @@ int nb_lull_lasts(struct nb_coprocess *co, struct nb_lull *lull)
 	const double seconds = now.since - lull->since;
 	if (is_over(co))
 		return 0;
-	co->gave_up = reason(co, seconds);
+	co->gave_up = reason(co, lull, now.since);
 	if (co->gave_up)
 		return 0;
 	if (co->slow && seconds > notice_of(co) && !(co->noticed & 1U << co->awaited)) {

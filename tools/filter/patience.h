@@ -9,6 +9,7 @@
 struct nb_lull {
 	double since;
 	uint64_t written; /* bytes to the command by then */
+	double left;	  /* since when nobody has been there who could answer, 0: somebody is */
 };
 
 struct nb_lull nb_lull_begin(const struct nb_coprocess *co);
