@@ -44,12 +44,6 @@ static double coefficients(int dim, double order)
 	return dim == 2 ? (order + 1) * (order + 2) / 2 : (order + 1) * (order + 2) * (order + 3) / 6;
 }
 
-/* Whether several devices are named. */
-static int is_shared(const struct nb_run *run)
-{
-	return strpbrk(run->common.backend, ",-") || strcmp(run->common.backend, "cuda:all") == 0;
-}
-
 static unsigned traits_of(
 	struct nb_run *run, const struct force *opt, const struct nb_plan *plan, enum nb_precision precision)
 {
@@ -66,7 +60,7 @@ static unsigned traits_of(
 	traits |= opt->mac == NB_MAC_ACCELERATION ? NB_HAS_OLD : 0;
 	traits |= own || spline ? NB_HAS_SOFT : 0;
 	traits |= is_computed_once(plan) ? NB_HAS_ONCE : 0;
-	traits |= is_shared(run) ? NB_HAS_SHARED : 0;
+	traits |= nb_devices.members() > 1 ? NB_HAS_SHARED : 0; /* those that are named have been opened */
 	return traits;
 }
 

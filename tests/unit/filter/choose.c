@@ -29,7 +29,7 @@ static int choose(const char *name, const struct nb_backend **backend, char *why
 
 static void reset_device(void)
 {
-	nb_devices = (struct nb_devices){look, choose, NULL, NULL, NULL};
+	nb_devices = (struct nb_devices){look, choose, NULL, nb_backend_members, nb_backend_cards};
 	speed = (struct nb_device_speed){1, 1};
 	looked = opened = missing = 0;
 }
