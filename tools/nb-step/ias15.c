@@ -198,7 +198,7 @@ static uint64_t move_swarm(struct step *s, double mark)
 	const uint64_t made = fetch(s, mark, no_force);
 	s->clock.now = (struct moment){.time = mark};
 	s->clock.step += made;
-	nb_step_few_show(s, all->of.n > 0 ? f->ended[all->of.n - 1].last : 0);
+	nb_step_few_show(s, 0);
 	return made;
 }
 
@@ -298,7 +298,6 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 	if (s->fifteen.swarm)
 		return move_swarm(s, mark);
 	int there = 1; /* all are, where there are many */
-	double last = 0;
 	for (size_t k = 0; k < all->of.n; k++) {
 		s->fifteen.of[k].there = 0;
 		s->fifteen.of[k].made = 0;
@@ -314,7 +313,6 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 		if (all->stopped[k])
 			continue;
 		there = of->there;
-		last = nb_step_fifteen_last(of);
 		if (nb_step_fifteen_at(of, there ? &(struct moment){.time = mark} : &of->ended, x, v)) {
 			of->lost = "no shorter steps lead to the time of a state";
 			lose(s, k);
@@ -327,6 +325,6 @@ uint64_t nb_step_ias15(struct step *s, uint64_t most, double *exact)
 	*exact = there ? mark : NAN;
 	s->clock.now = there ? (struct moment){.time = mark} : s->fifteen.of[0].ended;
 	s->clock.step += made;
-	nb_step_few_show(s, last);
+	nb_step_few_show(s, 0);
 	return made;
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 void nb_step_require_finite(struct step *s, const char *whose)
 {
@@ -63,11 +64,12 @@ void nb_step_require_in_range(struct step *s, uint64_t step, double dt)
 	if (bad == SIZE_MAX)
 		nb_step_fail_backend(s);
 	if (bad < s->frame->rows[NB_PARTICLE]) {
+		char hint[64] = "";
+		if (dt != 0)
+			snprintf(hint, sizeof hint, " (time step %g too large?)", dt);
 		nb_step_progress_clear(&s->progress);
-		nb_die(NB_EXIT_FAILED,
-			"the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64
-			" (time step %g too large?)",
-			nb_body_id(s->frame, bad), step, dt);
+		nb_die(NB_EXIT_FAILED, "the body with id %" PRIu64 " leaves the range of numbers in step %" PRIu64 "%s",
+			nb_body_id(s->frame, bad), step, hint);
 	}
 	nb_step_spread_empty(s);
 }

@@ -316,7 +316,7 @@ void nb_step_finish_kick(struct step *s);
 void nb_step_require_finite(struct step *s, const char *whose);
 /* Largest |acc|; a body whose acceleration (or jerk) is not finite ends the tool. */
 double nb_step_largest_acc(struct step *s, const char *whose);
-/* A body whose position is not finite after step number step, dt, ends the tool. */
+/* A body whose position is not finite after step number step, dt (0: steps of several lengths), ends the tool. */
 void nb_step_require_in_range(struct step *s, uint64_t step, double dt);
 /* After the last kick nobody else would notice a velocity that overflows: it throws the body out of range in the next
  * step. */

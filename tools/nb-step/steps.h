@@ -127,7 +127,8 @@ uint64_t nb_step_few(struct step *s, uint64_t most, double *dt, double *exact);
 /* ---- shown.c: their states in frames ---- */
 /* The force of the frame must be that of the bodies, with the softening that the integrator can have. */
 void nb_step_few_require(struct step *s);
-/* The frame gets the state that systems have (x, v), and the force in it; dt: of the step that made it. */
+/* The frame gets the state that systems have (x, v), and the force in it; dt: of the step that made it, 0: each system
+ * has its own. */
 void nb_step_few_show(struct step *s, double dt);
 
 /* ---- extras.c: forces of nb-extra beside gravity, in their states ---- */
@@ -150,15 +151,17 @@ void nb_step_extras_free(struct extras *e);
 const struct nb_extra *nb_step_extra(const struct step *s, size_t k);
 
 /* ---- whfast.c: a star and planets; called by few.c ---- */
+enum { NB_FAILED_UNSEEN = 2 };
 struct planets {
 	struct nb_whfast *map; /* of each system, for steps ... */
 	double h;
-	unsigned char *failed; /* each: cannot be followed */
+	unsigned char *failed; /* each: cannot be followed; NB_FAILED_UNSEEN: since the state of the frame */
 	const struct nb_backend
 		*device; /* that makes the steps of many systems, of ias15, too; NULL: the processor does */
 	struct nb_whfast_swarm *swarm; /* there; NULL: not begun */
 	uint64_t *steps;	       /* of each */
 	uint64_t unseen;	       /* so many the device has made since the state of the frame */
+	double shown;		       /* the time of that state */
 	int started;		       /* they have the state of this run */
 	int warned;		       /* of the order of the bodies: reported; */
 	int met;		       /* of an encounter */

@@ -46,12 +46,12 @@ static void lose(struct step *s, size_t k, uint64_t first, double since)
 	nb_step_system_stop(s, k, NB_LOST, since, what);
 }
 
-/* Those whose last act has failed: they keep the state of the time since. */
+/* Those whose last act has failed: they keep the state of the time since, or the one that was shown last. */
 static void lose_failed(struct step *s, uint64_t first, double since)
 {
 	for (size_t k = 0; k < s->systems.of.n; k++)
 		if (s->planets.failed[k] && !s->systems.stopped[k])
-			lose(s, k, first, since);
+			lose(s, k, first, s->planets.failed[k] == NB_FAILED_UNSEEN ? s->planets.shown : since);
 }
 
 /* Warns of what the map is not made for. */
@@ -312,7 +312,7 @@ static int try_system(struct step *s, size_t k, uint64_t first, uint64_t steps, 
 /* Of a device; a system that has failed has the state before that call. */
 static int fetch_system(const struct step *s, size_t k)
 {
-	return get_state(s, k) || s->planets.map[k].failed;
+	return get_state(s, k) ? NB_FAILED_UNSEEN : s->planets.map[k].failed != 0;
 }
 
 /* Makes the last of so many steps that nobody has seen, and gives the frame the state after them and the force in it.
@@ -327,8 +327,8 @@ static void show_steps(struct step *s, uint64_t unseen, uint64_t made, const str
 		nb_step_swarm_fetch(s);
 #pragma omp parallel for schedule(dynamic) if (all->of.n > 1)
 	for (size_t k = 0; k < all->of.n; k++)
-		p->failed[k] = !all->stopped[k] &&
-			       (made ? try_system(s, k, first, made, start) : fetch_system(s, k)) != 0;
+		if (!all->stopped[k])
+			p->failed[k] = made ? try_system(s, k, first, made, start) != NB_OK : fetch_system(s, k);
 	lose_failed(s, begun, start->time);
 	warn_of_encounter(s, begun);
 	nb_step_few_show(s, p->h);
@@ -349,6 +349,7 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 		nb_step_whfast_look(s);
 		start(s, *dt);
 	}
+	s->planets.shown = s->planets.unseen ? s->planets.shown : begun.time;
 	for (double next, ends;; *dt = next, *exact = ends) {
 		nb_step_pass(s, *dt, *exact);
 		made++;
