@@ -59,6 +59,9 @@ int nb_extra_is_inside(const struct nb_extra *e, size_t n, const double *pos, in
  * A body in the place of the one that the force comes from feels nothing.  Results may not be finite. */
 void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *vel,
 	double *acc, double *pot);
+/* Adds to accelerations of a variation of the positions, n x 3 each, what forces without velocities give it. */
+void nb_extra_vary(
+	const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *variation, double *acc);
 
 NB_C_END
 #endif

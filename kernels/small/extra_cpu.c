@@ -221,6 +221,44 @@ static void damp(const struct pair *b, double *a)
 	}
 }
 
+/* The variation of the acceleration -s x, with s as r^-power, from that of x, which b has in place of v. */
+static void vary_central(const struct pair *b, double s, double power, double *a)
+{
+	for (int d = 0; d < 3; d++)
+		a[d] = -s * (b->v[d] - power * b->along / b->r2 * b->x[d]);
+}
+
+static void vary_oblate(const struct pair *b, double *a)
+{
+	const double u = product(b->x, b->axis) / b->r, u2 = u * u, q = b->p[NB_EXTRA_KEY_R] / b->r, q2 = q * q;
+	const double two = b->p[NB_EXTRA_KEY_J2] * q2, four = b->p[NB_EXTRA_KEY_J4] * q2 * q2;
+	const double longer = b->along / b->r2, du = product(b->v, b->axis) / b->r - u * longer; /* longer: dr / r */
+	const double radial2 = two * (7.5 * u2 - 1.5), radial4 = four * ((315 * u2 - 210) * u2 + 15) / 8;
+	const double axial2 = two * 3 * u, axial4 = four * (17.5 * u2 - 7.5) * u;
+	const double radial = -longer * (5 * radial2 + 7 * radial4) +
+			      du * u *
+				      (two * 15 +
+					      four * (157.5 * u2 - 52.5)); /* of the factor of x, as r^-5 and r^-7 */
+	const double axial = -longer * (4 * axial2 + 6 * axial4) + du * (two * 3 + four * (52.5 * u2 - 7.5));
+	for (int d = 0; d < 3; d++)
+		a[d] = b->from / b->r2 *
+		       ((radial * b->x[d] + (radial2 + radial4) * b->v[d]) / b->r - axial * b->axis[d]);
+}
+
+/* As accelerate() below, of a variation, without an energy. */
+static double vary(int kind, const struct pair *b, double *a)
+{
+	const double q = b->p[NB_EXTRA_KEY_R] / b->r;
+	if (kind == NB_EXTRA_OBLATE)
+		vary_oblate(b, a);
+	else if (kind == NB_EXTRA_GR_POTENTIAL) {
+		const double speed = b->from / (b->p[NB_EXTRA_KEY_C] * b->r);
+		vary_central(b, 6 * speed * speed / b->r2, 4, a);
+	} else /* a bulge without a lag */
+		vary_central(b, 3 * b->p[NB_EXTRA_KEY_K2] * b->gm * q * q * q * q * q / (b->r2 * b->r), 8, a);
+	return 0;
+}
+
 /* The energy of the pair over G m of the body is returned, 0 if it has none. */
 static double accelerate(int kind, const struct pair *b, double *a)
 {
@@ -287,7 +325,8 @@ static int is_acted_on(const struct nb_extra *e, int k, size_t i, double gm)
 	return i != e->from[k] && (kind != NB_EXTRA_DAMP || i == e->on[k]) && (kind != NB_EXTRA_RADIATION || gm == 0);
 }
 
-void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *vel,
+/* varied: vel is a variation of the positions, and acc that of accelerations. */
+static void add(const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *vel, int varied,
 	double *acc, double *pot)
 {
 	for (int k = 0; k < e->n; k++) {
@@ -309,7 +348,7 @@ void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const do
 			b.along = product(b.x, b.v);
 			if (b.r2 == 0)
 				continue;
-			const double energy = accelerate(kind, &b, a);
+			const double energy = (varied ? vary : accelerate)(kind, &b, a);
 			/* the rest of the momentum is carried away by light, or by gas; G may be 0 */
 			const double share = kind == NB_EXTRA_DAMP || b.from == 0 ? 0 : gm[i] / b.from;
 			for (size_t d = 0; d < 3; d++) {
@@ -322,4 +361,16 @@ void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const do
 			}
 		}
 	}
+}
+
+void nb_extra_add(const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *vel,
+	double *acc, double *pot)
+{
+	add(e, n, gm, pos, vel, 0, acc, pot);
+}
+
+void nb_extra_vary(
+	const struct nb_extra *e, size_t n, const double *gm, const double *pos, const double *variation, double *acc)
+{
+	add(e, n, gm, pos, variation, 1, acc, NULL);
 }

@@ -47,11 +47,9 @@ void nb_variation_begin(struct nb_variation *w, const struct nb_ias15 *run)
 	begin(w, run->n, 0, run->bodies.mu, pos, run->bodies.eps2);
 }
 
-int nb_variation_begin_whfast(struct nb_variation *w, struct nb_whfast *run, const double *pos)
+void nb_variation_begin_whfast(struct nb_variation *w, struct nb_whfast *run, const double *pos)
 {
 	double mu[NB_WHFAST_MOST] = {run->star}, size2 = 0;
-	if (run->extra || run->relativity != 0 || run->democratic || run->lazy)
-		return NB_EUNSUPPORTED;
 	for (size_t i = 1; i < run->n; i++)
 		mu[i] = run->gm[i - 1];
 	begin(w, run->n, 1, mu, pos, 0);
@@ -59,7 +57,6 @@ int nb_variation_begin_whfast(struct nb_variation *w, struct nb_whfast *run, con
 		size2 += w->d[k] * w->d[k] + w->megno.unit2 * (w->u[k] * w->u[k]);
 	w->megno.log_size2 = size2 > 0 ? nb_variation_log(size2) : 0;
 	run->variation = w;
-	return NB_OK;
 }
 
 /* Accelerations of the variation d where the bodies are at pos. */
@@ -83,6 +80,8 @@ static void pull(const struct nb_ias15 *run, const double *pos, const double *d,
 				acc[3 * j + k] -= run->bodies.mu[i] * a;
 			}
 		}
+	if (run->extra)
+		nb_extra_vary(run->extra, n, run->bodies.mu, pos, d, acc);
 }
 
 /* Gauss' nodes of a step, and what the polynomial through values there, 1 in node j and 0 in the others, has as

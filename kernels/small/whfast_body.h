@@ -118,6 +118,14 @@ INLINE void F(vary_pull)(const V *d, V s2, V s, V *e)
 		e[k] -= back * d[k];
 }
 
+/* Adds to sum that of the pull of relativity s d, s as s2^-2, from that of d, e. */
+INLINE void F(vary_relativity)(const V *d, V s2, V s, const V *e, V *sum)
+{
+	const V back = 4 / s2 * (d[0] * e[0] + d[1] * e[1] + d[2] * e[2]);
+	for (int k = 0; k < 3; k++)
+		sum[k] += s * (e[k] - back * d[k]);
+}
+
 /* Adds the accelerations of planets by each other: in each lane those by the lanes 1, -1, 2, -2 ... from it, in this
  * order.  closest: largest G (m_i + m_j) / d^3 so far. */
 #if LANES > PART
@@ -223,10 +231,13 @@ INLINE void F(accelerate)(const V *q, const V *dq, const struct F(system) * c, V
 	for (int d = 0; d < 3; d++)
 		r[d] = q[d] + F(before)(c->share * q[d]);
 	const V r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2], q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-	V at_r = F(where)(F(from)(1), 1 / (r2 * F(root)(r2)));
+	const V plain = F(where)(F(from)(1), 1 / (r2 * F(root)(r2)));
 	const V at_q = F(where)(F(from)(1), c->mu / (q2 * F(root)(q2)));
-	if (c->relativity != 0)
-		at_r += c->relativity / (r2 * r2);
+	V at_r = plain, bent = {0};
+	if (c->relativity != 0) {
+		bent = c->relativity / (r2 * r2);
+		at_r += bent;
+	}
 	for (int d = 0; d < 3; d++) {
 		const V b = r[d] * at_r;
 		pull[d] = c->star * F(total)(c->gm * b);
@@ -236,10 +247,14 @@ INLINE void F(accelerate)(const V *q, const V *dq, const struct F(system) * c, V
 		for (int d = 0; d < 3; d++)
 			dr[d] = dq[d] + F(before)(c->share * dq[d]);
 		V db[3] = {dr[0], dr[1], dr[2]};
-		F(vary_pull)(r, r2, at_r, db);
+		F(vary_pull)(r, r2, plain, db);
+		for (int d = 0; d < 3; d++)
+			db[d] = plain * db[d];
+		if (c->relativity != 0)
+			F(vary_relativity)(r, r2, bent, dr, db);
 		for (int d = 0; d < 3; d++) {
-			dpull[d] = c->star * F(total)(c->gm * (at_r * db[d]));
-			da[d] = -c->star * (at_r * db[d]);
+			dpull[d] = c->star * F(total)(c->gm * db[d]);
+			da[d] = -c->star * db[d];
 		}
 	}
 	F(attract)(r, dq ? dr : NULL, c, a, da, closest);
@@ -257,16 +272,19 @@ INLINE void F(accelerate)(const V *q, const V *dq, const struct F(system) * c, V
 	}
 }
 
-/* ahead: the accelerations are those at q + ahead a(q) (whfast.h), of which no variation is known. */
+/* ahead: the accelerations are those at q + ahead a(q) (whfast.h). */
 INLINE void F(kick)(
 	struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h, double ahead, V *closest)
 {
-	V a[3], da[3], q[3];
+	V a[3], da[3], q[3], dq[3];
 	F(accelerate)(p->q, dp ? dp->q : NULL, c, a, da, closest);
-	if (!dp && SOME(ahead != 0)) {
-		for (int d = 0; d < 3; d++)
+	if (SOME(ahead != 0)) {
+		for (int d = 0; d < 3; d++) {
 			q[d] = ahead != 0 ? p->q[d] + ahead * a[d] : p->q[d];
-		F(accelerate)(q, NULL, c, a, NULL, closest); /* where ahead is 0: the same once more */
+			if (dp)
+				dq[d] = ahead != 0 ? dp->q[d] + ahead * da[d] : dp->q[d];
+		}
+		F(accelerate)(q, dp ? dq : NULL, c, a, da, closest); /* where ahead is 0: the same once more */
 	}
 	for (int d = 0; d < 3; d++) {
 		p->v[d] += h * a[d];

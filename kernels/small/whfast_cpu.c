@@ -2,6 +2,7 @@
 #include "kernels/small/whfast_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { STAGES_MOST = 8 };
 
@@ -29,27 +30,56 @@ static const struct corrector {
 
 static nb_whfast_run *const run_of[] = {NB_ISA_TABLE(nb_whfast_run)};
 
-/* The kick of other forces; of the momentum of the star all have their share. */
+/* From coordinates, n x 3, positions relative to the star. */
+static void leave_coordinates(const struct nb_whfast *w, double *x)
+{
+	for (size_t d = 0; d < 3 && !w->democratic; d++) {
+		double inside = 0; /* the centre of mass of those before, relative to the star */
+		for (size_t i = 1; i < w->n; i++) {
+			const double q = x[3 * i + d];
+			x[3 * i + d] += inside;
+			inside += w->share[i - 1] * q;
+		}
+	}
+}
+
+/* From accelerations, n x 3, those of coordinates; of the momentum of the star all have their share. */
+static void enter_coordinates(const struct nb_whfast *w, double *a)
+{
+	for (size_t d = 0; d < 3 && !w->democratic; d++) {
+		double inside = w->star * a[d];
+		for (size_t i = 1; i < w->n; i++) {
+			const double back = w->inner[i - 1] * inside;
+			inside += w->gm[i - 1] * a[3 * i + d];
+			a[3 * i + d] -= back;
+		}
+	}
+}
+
+/* The kick of other forces. */
 static void kick_extra(struct nb_whfast *w, double kick)
 {
 	enum { NUMBERS = 3 * NB_WHFAST_MOST };
-	double x[NUMBERS] = {0}, a[NUMBERS] = {0}, gm[NB_WHFAST_MOST] = {w->star};
-	for (size_t d = 0; d < 3; d++) {
-		double inside = 0; /* the centre of mass of those before, relative to the star */
-		for (size_t i = 1; i < w->n; i++) {
-			x[3 * i + d] = w->q[d][i - 1] + inside;
-			inside += w->democratic ? 0 : w->share[i - 1] * w->q[d][i - 1];
-			gm[i] = w->gm[i - 1];
-		}
+	double x[NUMBERS] = {0}, dx[NUMBERS], a[NUMBERS] = {0}, da[NUMBERS] = {0}, gm[NB_WHFAST_MOST] = {w->star};
+	struct nb_variation *own = w->variation;
+	for (size_t i = 1; i < w->n; i++) {
+		gm[i] = w->gm[i - 1];
+		for (size_t d = 0; d < 3; d++)
+			x[3 * i + d] = w->q[d][i - 1];
 	}
+	leave_coordinates(w, x);
 	nb_extra_add(w->extra, w->n, gm, x, NULL, a, NULL);
-	for (size_t d = 0; d < 3; d++) {
-		double inside = w->star * a[d];
-		for (size_t i = 1; i < w->n; i++) {
-			const double back = w->democratic ? 0 : w->inner[i - 1] * inside;
-			w->v[d][i - 1] += kick * (a[3 * i + d] - back);
-			inside += gm[i] * a[3 * i + d];
-		}
+	enter_coordinates(w, a);
+	if (own) {
+		memcpy(dx, own->d, sizeof dx);
+		leave_coordinates(w, dx);
+		nb_extra_vary(w->extra, w->n, gm, x, dx, da);
+		enter_coordinates(w, da);
+	}
+	for (size_t k = 3; k < 3 * w->n; k++) {
+		w->v[k % 3][k / 3 - 1] += kick * a[k];
+		if (own)
+			own->u[k] += kick * da[k];
 	}
 }
 

@@ -5,8 +5,8 @@
 #include "common/cpu.h"
 #include "kernels/small/small.h"
 
-/* Makes this many times K(kick), unless that is 0, and D(drift); ahead: of a lazy kernel, h^2 / 12, or 0.  Each is a
- * step if kick is drift, for a variation. */
+/* Makes this many times K(kick), unless that is 0, and D(drift); ahead: of a lazy kernel, h^2 / 12, or 0.  For a
+ * variation each is a step if drift is w->h, which no part of a corrector is. */
 typedef int nb_whfast_run(struct nb_whfast *w, double kick, double ahead, double drift, uint64_t times);
 NB_ISA_DECLARE(nb_whfast_run)
 

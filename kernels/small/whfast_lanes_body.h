@@ -114,19 +114,30 @@ INLINE void F(jump)(struct F(planets) * p, const struct F(system) * c, double h)
 }
 
 /* In democratic heliocentric coordinates. */
-INLINE void F(kick_democratic)(struct F(planets) * p, const struct F(system) * c, double h, V *closest)
+INLINE void F(kick_democratic)(
+	struct F(planets) * p, struct F(planets) * dp, const struct F(system) * c, double h, V *closest)
 {
-	V a[3] = {0};
+	V a[3] = {0}, da[3] = {0};
 	F(jump)(p, c, h / 2);
+	if (dp)
+		F(jump)(dp, c, h / 2);
 	if (c->relativity != 0) {
 		const V r2 = p->q[0] * p->q[0] + p->q[1] * p->q[1] + p->q[2] * p->q[2];
+		const V bent = -c->star * (c->relativity / (r2 * r2));
 		for (int d = 0; d < 3; d++)
-			a[d] = -c->star * (c->relativity / (r2 * r2)) * p->q[d];
+			a[d] = bent * p->q[d];
+		if (dp)
+			F(vary_relativity)(p->q, r2, bent, dp->q, da);
 	}
-	F(attract)(p->q, NULL, c, a, NULL, closest);
-	for (int d = 0; d < 3; d++)
+	F(attract)(p->q, dp ? dp->q : NULL, c, a, da, closest);
+	for (int d = 0; d < 3; d++) {
 		p->v[d] += F(where)(c->live, h * a[d]);
+		if (dp)
+			dp->v[d] += F(where)(c->live, h * da[d]);
+	}
 	F(jump)(p, c, h / 2);
+	if (dp)
+		F(jump)(dp, c, h / 2);
 }
 
 /* The variation dp in a step h. */
@@ -152,11 +163,11 @@ INLINE int F(make)(struct nb_whfast *w, struct F(planets) * dp, double kick, dou
 	}
 	for (; times > 0 && !failed; times--) {
 		if (kick != 0 && w->democratic)
-			F(kick_democratic)(&p, &c, kick, &closest);
+			F(kick_democratic)(&p, dp, &c, kick, &closest);
 		else if (kick != 0)
 			F(kick)(&p, dp, &c, kick, ahead, &closest);
 		failed = F(drift)(&p, dp, &c, drift);
-		if (dp && kick == drift && w->n > 1 && !failed)
+		if (dp && drift == w->h && w->n > 1 && !failed)
 			F(measure)(dp, &w->variation->megno, drift);
 		for (int d = 0; d < 3; d++)
 			w->centre[d] += w->drift[d] * drift;

@@ -69,7 +69,7 @@ static struct nb_whfast make(
 	nb_whfast_relativity(&w, light);
 	DO(nb_whfast_load(&w, pos, vel, h));
 	if (varied)
-		DO(nb_variation_begin_whfast(varied, &w, pos));
+		nb_variation_begin_whfast(varied, &w, pos);
 	return w;
 }
 

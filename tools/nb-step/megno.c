@@ -8,9 +8,6 @@ void nb_step_megno_check(const struct step *s)
 	const enum nb_few few = s->opt.integrator->few;
 	if (s->opt.megno && few != NB_FEW_IAS15 && few != NB_FEW_WHFAST)
 		nb_die(NB_EXIT_USAGE, "option '--megno' needs '--integrator ias15' or 'whfast'");
-	if (s->opt.megno && (s->opt.democratic || s->opt.lazy))
-		nb_die(NB_EXIT_USAGE, "'--megno' takes no '%s'",
-			s->opt.lazy ? "--kernel lazy" : "--coordinates democratic");
 }
 
 void nb_step_megno_begin(struct step *s)
@@ -18,18 +15,17 @@ void nb_step_megno_begin(struct step *s)
 	struct systems *all = &s->systems;
 	if (!s->opt.megno)
 		return;
-	if (s->extras.n > 0)
-		nb_die(NB_EXIT_FAILED, "'--megno' knows the variations of gravity alone (want no nb-extra)");
+	if (s->extras.n > 0 && nb_extra_needs_velocities(s->extras.list))
+		nb_die(NB_EXIT_FAILED, "'--megno' takes no force of nb-extra that depends on velocities");
 	all->variation = nb_require_memory(s->frame, nb_alloc_zero(all->of.n, sizeof *all->variation));
 }
 
-int nb_step_megno_begin_map(const struct step *s, size_t k, const double *x)
+void nb_step_megno_begin_map(const struct step *s, size_t k, const double *x)
 {
 	struct nb_variation *own = s->systems.variation ? &s->systems.variation[k] : NULL;
-	if (own && x)
-		return nb_variation_begin_whfast(own, &s->planets.map[k], x);
 	s->planets.map[k].variation = own;
-	return NB_OK;
+	if (own && x)
+		nb_variation_begin_whfast(own, &s->planets.map[k], x);
 }
 
 int nb_step_megno_change_step(const struct step *s, size_t k)
@@ -45,7 +41,7 @@ void nb_step_megno_take_up(struct step *s)
 		double x[3 * NB_WHFAST_MOST];
 		(void)nb_step_system_gather(all, k, 3, all->x, x);
 		if (!nb_step_restart_take_up(s, k) && !all->stopped[k])
-			s->planets.failed[k] |= nb_step_megno_begin_map(s, k, x) != NB_OK;
+			nb_step_megno_begin_map(s, k, x);
 	}
 }
 

@@ -244,7 +244,7 @@ void nb_step_megno_check(const struct step *s);
 void nb_step_megno_begin(struct step *s);
 /* Of whfast, without effect where there is no --megno: system k has the first state of its map, with positions x, or
  * another one, NULL; it is to be loaded for other steps; and those variations that a run before this one has left. */
-NB_MUST_CHECK int nb_step_megno_begin_map(const struct step *s, size_t k, const double *x);
+void nb_step_megno_begin_map(const struct step *s, size_t k, const double *x);
 NB_MUST_CHECK int nb_step_megno_change_step(const struct step *s, size_t k);
 void nb_step_megno_take_up(struct step *s);
 /* The frame gets what --megno found, as attributes, or as columns if it has many systems. */

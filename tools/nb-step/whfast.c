@@ -152,13 +152,14 @@ static void begin_maps(struct step *s, double dt)
 		(void)nb_step_system_gather(all, k, 3, all->x, x);
 		(void)nb_step_system_gather(all, k, 3, all->v, v);
 		if (kept && take_up(s, k, x, v)) {
-			p->failed[k] = nb_step_megno_begin_map(s, k, x) != NB_OK;
+			p->failed[k] = 0;
+			nb_step_megno_begin_map(s, k, x);
 			continue;
 		}
 		fresh = 1;
 		p->failed[k] = (!first && nb_step_megno_change_step(s, k)) ||
 			       nb_whfast_load(&p->map[k], x, v, p->h) != NB_OK;
-		p->failed[k] |= nb_step_megno_begin_map(s, k, first ? x : NULL) != NB_OK;
+		nb_step_megno_begin_map(s, k, first ? x : NULL);
 	}
 	if (first)
 		nb_step_megno_take_up(s);

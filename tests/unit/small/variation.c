@@ -9,9 +9,11 @@
 
 enum { N = 3 };
 
-static void start(struct nb_ias15 *s, const double *mass, const double *x, const double *v, int way)
+static void start(
+	struct nb_ias15 *s, const double *mass, const struct nb_extra *e, const double *x, const double *v, int way)
 {
 	CHECK(nb_ias15_begin(s, N, mass, 1, 0) == NB_OK);
+	s->extra = e;
 	CHECK(nb_ias15_load(s, x, v, 0.175, INFINITY, way) == NB_OK);
 }
 
@@ -26,14 +28,15 @@ static void planets(double outer, double *x, double *v)
 	v[8] = 0.01;
 }
 
-static void test_difference(void)
+/* extra: forces beside gravity, or NULL. */
+static void test_difference(const struct nb_extra *extra)
 {
 	static const double mass[N] = {1, 1e-2, 1e-2};
 	double x[3 * N], v[3 * N], y[3 * N], u[3 * N], z[3 * N], w[3 * N], most = 0, size = 0;
 	struct nb_ias15 s, other;
 	struct nb_variation d;
 	planets(1.8, x, v);
-	start(&s, mass, x, v, 1);
+	start(&s, mass, extra, x, v, 1);
 	nb_variation_begin(&d, &s);
 	memcpy(y, x, sizeof y);
 	memcpy(u, v, sizeof u);
@@ -41,7 +44,7 @@ static void test_difference(void)
 		y[k] += 1e-8 * d.d[k];
 		u[k] += 1e-8 * d.u[k];
 	}
-	start(&other, mass, y, u, 1);
+	start(&other, mass, extra, y, u, 1);
 	while (s.elapsed < 10) {
 		CHECK(nb_ias15_step(&s) == NB_OK);
 		nb_variation_follow(&d, &s);
@@ -65,7 +68,7 @@ static struct nb_variation follow(double planet, double outer, double time)
 	struct nb_ias15 s;
 	struct nb_variation d;
 	planets(outer, x, v);
-	start(&s, mass, x, v, time < 0 ? -1 : 1);
+	start(&s, mass, NULL, x, v, time < 0 ? -1 : 1);
 	nb_variation_begin(&d, &s);
 	while (fabs(s.elapsed) < fabs(time)) {
 		CHECK(nb_ias15_step(&s) == NB_OK);
@@ -95,8 +98,21 @@ static void test_megno(void)
 
 enum { MOST = NB_WHFAST_MOST };
 
+enum kind { PLAIN, LAZY, DEMOCRATIC, RELATIVE = 4, FLAT = 8 }; /* flags */
+
+/* A wide, flat star with a bulge. */
+static const struct nb_extra *flat(size_t n, const double *mass)
+{
+	static struct nb_extra e;
+	char why[NB_TERM_WHY];
+	CHECK(nb_extra_parse("oblate j2=0.01 j4=-0.005 r=0.8 inc=40 node=20; tides k2=0.5 r=0.8; gr-potential c=30", &e,
+		      why) == NB_OK);
+	CHECK(nb_extra_find(&e, n, mass, NULL, why) == NB_OK);
+	return &e;
+}
+
 /* n bodies, of which some have massless neighbours and one is on a long ellipse. */
-static struct nb_whfast map_of(size_t n, double planet, double h, int corrector, double *pos)
+static struct nb_whfast map_of(size_t n, double planet, double h, int corrector, int kind, double *pos)
 {
 	double mass[MOST], vel[3 * MOST] = {0};
 	struct nb_whfast w;
@@ -111,7 +127,14 @@ static struct nb_whfast map_of(size_t n, double planet, double h, int corrector,
 			vel[3 * i + d] = i == 0 ? 0 : v[d];
 		}
 	}
-	CHECK(nb_whfast_begin(&w, n, mass, 1, corrector, 0) == NB_OK && nb_whfast_load(&w, pos, vel, h) == NB_OK);
+	CHECK(nb_whfast_begin(&w, n, mass, 1, corrector, kind & LAZY) == NB_OK);
+	if (kind & DEMOCRATIC)
+		nb_whfast_democratic(&w);
+	if (kind & RELATIVE)
+		nb_whfast_relativity(&w, 30);
+	if (kind & FLAT)
+		nb_whfast_add_extra(&w, flat(n, mass));
+	CHECK(nb_whfast_load(&w, pos, vel, h) == NB_OK);
 	return w;
 }
 
@@ -126,13 +149,13 @@ static void nudge(struct nb_whfast *w, const struct nb_variation *d, double scal
 }
 
 /* Half the difference of two runs that begin on either side of the first one. */
-static void test_map_difference(size_t n, double planet, double h, int corrector, uint64_t steps)
+static void test_map_difference(size_t n, double planet, double h, int corrector, int kind, uint64_t steps)
 {
 	const double eps = 1e-6;
 	double pos[3 * MOST], most = 0, size = 0;
-	struct nb_whfast w = map_of(n, planet, h, corrector, pos), ahead = w, behind = w, alone = w;
+	struct nb_whfast w = map_of(n, planet, h, corrector, kind, pos), ahead = w, behind = w, alone = w;
 	struct nb_variation d;
-	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_OK);
+	nb_variation_begin_whfast(&d, &w, pos);
 	nudge(&ahead, &d, eps);
 	nudge(&behind, &d, -eps);
 	CHECK(nb_whfast_steps(&w, steps) == NB_OK && nb_whfast_steps(&alone, steps) == NB_OK);
@@ -146,27 +169,30 @@ static void test_map_difference(size_t n, double planet, double h, int corrector
 			most = fmax(most, fmax(fabs(q - d.d[3 * i + c]), fabs(v - d.u[3 * i + c])));
 			size = fmax(size, fmax(fabs(d.d[3 * i + c]), fabs(d.u[3 * i + c])));
 		}
-	printf("%zu bodies, steps of %g: off %.3g of %.3g\n", n, h, most, size);
+	printf("%zu bodies, kind %d, steps of %g: off %.3g of %.3g\n", n, kind, h, most, size);
 	CHECK(size > 0.5 && most < 1e-7 * size);
+	CHECK_NEAR(d.megno.time, h * (double)steps, 1e-12); /* each step is counted once */
 }
 
-/* sum m' (dq.v - dv.q) over two variations of a system, m' being what the momentum of a coordinate has as mass. */
+/* sum m' (dq.v - dv.q) over two variations of a system, m' being what the momentum of a coordinate has as mass, of
+ * democratic coordinates m. */
 static double form(const struct nb_whfast *w, const struct nb_variation *a, const struct nb_variation *b)
 {
 	double sum = 0;
 	for (size_t i = 1; i < w->n; i++)
 		for (size_t c = 0; c < 3; c++)
-			sum += w->gm[i - 1] / (w->inner[i - 1] * w->mu[i - 1]) *
+			sum += w->gm[i - 1] / (w->democratic ? 1 : w->inner[i - 1] * w->mu[i - 1]) *
 			       (a->d[3 * i + c] * b->u[3 * i + c] - a->u[3 * i + c] * b->d[3 * i + c]);
 	return sum;
 }
 
-static void test_form(double planet, double h, uint64_t steps)
+static void test_form(double planet, double h, int kind, uint64_t steps)
 {
 	double pos[3 * MOST];
-	struct nb_whfast one = map_of(6, planet, h, 0, pos), two = one;
+	struct nb_whfast one = map_of(6, planet, h, 0, kind, pos), two = one;
 	struct nb_variation a, b;
-	CHECK(nb_variation_begin_whfast(&a, &one, pos) == NB_OK && nb_variation_begin_whfast(&b, &two, pos) == NB_OK);
+	nb_variation_begin_whfast(&a, &one, pos);
+	nb_variation_begin_whfast(&b, &two, pos);
 	for (size_t k = 3; k < 18; k++) {
 		b.d[k] = a.d[20 - k];
 		b.u[k] = a.u[20 - k];
@@ -176,7 +202,7 @@ static void test_form(double planet, double h, uint64_t steps)
 	double size = 0;
 	for (size_t k = 0; k < 18; k++)
 		size += fabs(a.d[k]);
-	printf("symplectic form %.17g, then %.17g; size %g\n", before, form(&one, &a, &b), size);
+	printf("kind %d: symplectic form %.17g, then %.17g; size %g\n", kind, before, form(&one, &a, &b), size);
 	CHECK(fabs(form(&one, &a, &b) - before) < 1e-11 * fabs(before) * size);
 }
 
@@ -212,7 +238,8 @@ static double follow_map(double planet, double outer, double h, uint64_t steps)
 	planets(outer, x, v);
 	CHECK(nb_whfast_begin(&w, N, mass, 1, 0, 0) == NB_OK && nb_whfast_load(&w, x, v, h) == NB_OK);
 	other = w;
-	CHECK(nb_variation_begin_whfast(&d, &w, x) == NB_OK && nb_variation_begin_whfast(&e, &other, x) == NB_OK);
+	nb_variation_begin_whfast(&d, &w, x);
+	nb_variation_begin_whfast(&e, &other, x);
 	CHECK(nb_whfast_steps(&w, steps) == NB_OK);
 	const double megno = nb_variation_megno(&d), exponent = nb_variation_exponent(&d);
 	printf("%g: megno of the map %.5g, exponent %.3g\n", outer, megno, exponent);
@@ -241,9 +268,10 @@ static void test_map_megno(void)
 static void test_change_step(void)
 {
 	double pos[3 * MOST], x[3 * MOST], v[3 * MOST];
-	struct nb_whfast w = map_of(4, 1e-3, 0.1, 5, pos), other = w;
+	struct nb_whfast w = map_of(4, 1e-3, 0.1, 5, PLAIN, pos), other = w;
 	struct nb_variation d, e;
-	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_OK && nb_variation_begin_whfast(&e, &other, pos) == NB_OK);
+	nb_variation_begin_whfast(&d, &w, pos);
+	nb_variation_begin_whfast(&e, &other, pos);
 	CHECK(nb_whfast_steps(&w, 20) == NB_OK && nb_whfast_steps(&other, 10) == NB_OK);
 	for (int k = 0; k < 2; k++) {
 		const double h = k == 0 ? 0.05 : 0.1;
@@ -258,18 +286,13 @@ static void test_change_step(void)
 	}
 }
 
-static void test_refused(void)
+static void test_star(void)
 {
 	double pos[3 * MOST];
 	struct nb_variation d;
-	struct nb_whfast w = map_of(3, 1e-3, 0.1, 0, pos);
-	nb_whfast_relativity(&w, 100);
-	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_EUNSUPPORTED);
-	w = map_of(3, 1e-3, 0.1, 0, pos);
-	w.lazy = 1;
-	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_EUNSUPPORTED);
-	w = map_of(1, 1e-3, 0.1, 0, pos);
-	CHECK(nb_variation_begin_whfast(&d, &w, pos) == NB_OK && nb_whfast_steps(&w, 5) == NB_OK);
+	struct nb_whfast w = map_of(1, 1e-3, 0.1, 0, PLAIN, pos);
+	nb_variation_begin_whfast(&d, &w, pos);
+	CHECK(nb_whfast_steps(&w, 5) == NB_OK);
 	CHECK(nb_variation_megno(&d) == 0 && nb_variation_exponent(&d) == 0);
 }
 
@@ -290,20 +313,29 @@ static void test_few(void)
 
 int main(void)
 {
-	test_difference();
+	test_difference(NULL);
+	test_difference(flat(N, (const double[N]){1, 1e-2, 1e-2}));
 	test_megno();
 	test_few();
 	for (size_t n = 2; n <= MOST; n++)
-		test_map_difference(n, 1e-3, n % 2 == 0 ? 0.1 : -0.15, n % 3 == 0 ? 5 : 0, 30);
+		test_map_difference(n, 1e-3, n % 2 == 0 ? 0.1 : -0.15, n % 3 == 0 ? 5 : 0, PLAIN, 30);
+	static const int kinds[] = {LAZY, DEMOCRATIC, RELATIVE, LAZY | RELATIVE, DEMOCRATIC | RELATIVE, FLAT,
+		LAZY | FLAT, DEMOCRATIC | FLAT};
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		test_map_difference(2 + k, 1e-3, 0.1, 0, kinds[k], 30);
+		test_map_difference(16 - k, 1e-3, -0.15, 0, kinds[k], 30);
+		if (!(kinds[k] & LAZY)) /* which is not exactly symplectic */
+			test_form(1e-3, 0.1, kinds[k], 300);
+	}
 	/* the slow way: long arcs, and several periods */
 	for (double h = 1; h < 40; h *= 1.7) {
-		test_map_difference(3, 1e-9, h, 0, 1);
-		test_map_difference(3, 1e-9, -h, 0, 2);
+		test_map_difference(3, 1e-9, h, 0, PLAIN, 1);
+		test_map_difference(3, 1e-9, -h, 0, PLAIN, 2);
 	}
-	test_form(1e-3, 0.1, 300);
-	test_form(1e-9, 3, 100);
+	test_form(1e-3, 0.1, PLAIN, 300);
+	test_form(1e-9, 3, PLAIN, 100);
 	test_change_step();
 	test_map_megno();
-	test_refused();
+	test_star();
 	return unit_end();
 }
