@@ -516,6 +516,28 @@ before_reader() {
 	done
 }
 
+# bats test_tags=linux
+@test "without a run before it, a program ends by the first Ctrl-C: in the work on a frame, and while a file waits for its writer" {
+	mkfifo first second
+	nb-calc '@step = 0' five.nb >small.nb
+	nb-gen plummer -n 300000 >large.nb
+	nb-calc '@step = 1' large.nb >large-of-run.nb
+	has_row() { [ "$(wc -l <got)" -eq 2 ]; }
+	# ended COMMAND: it prints a row, and is interrupted in what comes after that
+	ended() {
+		rm -f got pid
+		"${SIGNALLED[@]}" setsid bash -c "echo \$\$ >pid; $1" >got 2>/dev/null &
+		wait_until has_row
+		sleep 0.5
+		kill -INT -- -"$(<pid)"
+		wait $! || :
+		has_row || { echo "it went on: $1" && return 1; }
+	}
+	ended 'cat small.nb large.nb | nb-stats -j 1 --epot direct --format tsv'
+	ended 'cat small.nb large-of-run.nb | nb-stats -j 1 --epot direct --format tsv'
+	ended 'cat small.nb >first & timeout --foreground -s KILL 60 nb-stats --format tsv first second; echo $?'
+}
+
 @test "a run through tee is saved though Ctrl-C ends what stands behind tee" {
 	# saved REST: a run into tee -i and the REST, which says when it has begun, is signalled as by Ctrl-C
 	saved() {

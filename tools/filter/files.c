@@ -136,6 +136,7 @@ int nb_files_next(struct nb_run *run)
 		from->standard_input = run->files.in;
 	nb_files_close(run);
 	const char *path = from->path[from->next++];
+	nb_interrupt_let_go(); /* a FIFO may be one that nobody opens to write */
 	if (!is_standard(path))
 		run->files.in = nb_open_named(path, O_RDONLY);
 	if (run->files.in < 0 && !is_standard(path))

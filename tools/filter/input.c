@@ -55,6 +55,7 @@ void nb_input_open(struct nb_run *run)
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->in_open = 1;
 	run->waiting.by_fifo = nb_is_fifo(run->files.in);
+	run->waiting.writer = -1;
 	if (run->waiting.by_fifo)
 		nb_interrupt_watch();
 	if (run->files.listener >= 0 || run->waiting.by_fifo) { /* a signal ends the wait */
@@ -169,6 +170,24 @@ static void watch_interrupt(struct watch *w, struct nb_run *run)
 		watch_file(w, nb_interrupt_file(), POLLIN);
 }
 
+/* Work on a frame is left at once unless the frame is one of a run, of which the last is to come. */
+static void let_go(const struct nb_run *run)
+{
+	if (run->waiting.by_fifo && run->waiting.is_plain)
+		nb_interrupt_let_go();
+}
+
+/* A run that ends early sends its frames itself, or through other programs of this build. */
+static int is_of_run(struct nb_run *run, const struct nb_frame *frame)
+{
+	char name[NB_HOLDER_NAME];
+	if (!run->waiting.by_fifo || !nb_frame_attribute(frame, "step"))
+		return 0;
+	if (run->waiting.writer < 0)
+		run->waiting.writer = nb_meet_writers(run->files.in, name) == NB_HOLDER_OTHER && *name;
+	return !run->waiting.writer;
+}
+
 enum nb_arrival nb_input_wait(struct nb_run *run)
 {
 	struct watch w = {.n = 0};
@@ -184,8 +203,10 @@ enum nb_arrival nb_input_wait(struct nb_run *run)
 	watch_interrupt(&w, run);
 	wait_for_input(&w);
 	/* the bytes were there before who connects now */
-	if (w.file[0].revents & POLLIN)
+	if (w.file[0].revents & POLLIN) {
+		let_go(run);
 		return NB_ARRIVED_BYTES;
+	}
 	for (nfds_t i = processes; i < listener; i++)
 		if (w.file[i].revents)
 			end_broken(run);
@@ -238,12 +259,8 @@ int nb_next_head(struct nb_run *run, struct nb_frame *frame)
 		if (!run->tool->obeys_box) /* of a tool that reads heads alone, too */
 			nb_refuse_box(frame, run->tool->name, "");
 	}
-	/* work on a frame is left at once unless the frame is one of a run */
-	if (answer == NB_FRAME && run->waiting.by_fifo && nb_interrupt_held() < NB_HOLD_RUN &&
-		!nb_frame_attribute(frame, "step")) {
-		nb_interrupt_hold(NB_HOLD_NOTHING);
-		nb_interrupt_end();
-	}
+	run->waiting.is_plain = answer == NB_FRAME && !is_of_run(run, frame);
+	let_go(run);
 	return answer == NB_FRAME;
 }
 

@@ -130,3 +130,11 @@ void nb_interrupt_end(void)
 	if (own)
 		nb_interrupt_end_by(own);
 }
+
+void nb_interrupt_let_go(void)
+{
+	if (held >= NB_HOLD_RUN)
+		return;
+	held = NB_HOLD_NOTHING;
+	nb_interrupt_end();
+}

@@ -16,6 +16,8 @@ void nb_interrupt_watch(void);
 enum nb_hold { NB_HOLD_NOTHING, NB_HOLD_INPUT, NB_HOLD_RUN, NB_HOLD_SHOWN_RUN };
 void nb_interrupt_hold(enum nb_hold what);
 enum nb_hold nb_interrupt_held(void);
+/* What is held for a stream is so no more: the process ends by the signal that it got. */
+void nb_interrupt_let_go(void);
 /* The same for a process that waits while another one does its work: it is told through this link. */
 void nb_interrupt_tell(int link);
 /* A process that waits has told that it got the signal.  1: it is held here; 0: that process shall end by it. */
