@@ -177,6 +177,10 @@ uint64_t nb_step_whfast(struct step *s, uint64_t most, double *dt, double *exact
 /* Before somebody looks at the frame: it gets the state that a device has come to. */
 void nb_step_whfast_look(struct step *s);
 
+/* ---- unfit.c: warnings of what the map is not made for: orbits at the beginning, and since step begun ---- */
+void nb_step_whfast_warn_at_first(struct step *s);
+void nb_step_whfast_warn_of_encounter(struct step *s, uint64_t begun);
+
 /* ---- swarm.c: many systems on a device; called by systems.c, ias15.c and, except the first three, for whfast ---- */
 void nb_step_require_device(const struct step *s, int status); /* what s->planets.device has answered */
 void nb_step_ias15_free(struct step *s);		       /* what the systems of ias15 have, there and here */

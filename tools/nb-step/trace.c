@@ -35,11 +35,11 @@ void nb_step_trace_begin(struct step *s)
 static void lose(struct step *s, size_t k, uint64_t step, double since)
 {
 	const int slow = s->trace[k].status == NB_ELIMIT;
-	const char *why = slow ? "-d is far longer than orbits" : "bodies collide, or leave the range of numbers,";
+	const char *why = slow ? "-d is far longer than orbits" : "bodies collide, or leave the range of numbers";
 	nb_step_progress_clear(&s->progress);
 	if (!s->systems.many)
-		nb_die(NB_EXIT_FAILED, "%s in step %" PRIu64 ", after the time %g (want %s)", why, step, since,
-			slow ? "a shorter one, or --integrator ias15" : "an earlier end");
+		nb_die(NB_EXIT_FAILED, "%s%s in step %" PRIu64 ", after the time %g (want %s)", why, slow ? "" : ",",
+			step, since, slow ? "a shorter one, or --integrator ias15" : "an earlier end");
 	nb_step_system_stop(s, k, NB_LOST, since, why);
 }
 

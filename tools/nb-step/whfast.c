@@ -21,12 +21,6 @@ static const char map_pos[] = "map_pos", map_vel[] = "map_vel", map_dt[] = "map_
 /* Orders of --corrector, as its words. */
 static const int order_of[] = {0, 3, 5, 7, 11, 17};
 
-/* Square of a step in units of a circular orbit of two planets about each other, over (2 pi)^2. */
-static const double CLOSE = 0.25;
-
-/* With fewer steps in a period the map is not to be trusted. */
-static const double STEPS_LEAST = 6;
-
 /* ---- the state of the map ----------------------------------------------------------------------- */
 
 /* The orbit of a body of system k cannot be followed in these steps. */
@@ -52,39 +46,6 @@ static void lose_failed(struct step *s, uint64_t first, double since)
 	for (size_t k = 0; k < s->systems.of.n; k++)
 		if (s->planets.failed[k] && !s->systems.stopped[k])
 			lose(s, k, first, s->planets.failed[k] == NB_FAILED_UNSEEN ? s->planets.shown : since);
-}
-
-/* Warns of what the map is not made for. */
-static void look_at_orbits(struct step *s)
-{
-	const struct systems *all = &s->systems;
-	double shortest = INFINITY;
-	size_t fastest = 0;
-	for (size_t k = 0; k < all->of.n; k++) {
-		const struct nb_whfast *map = &s->planets.map[k];
-		double last = 0;
-		for (size_t i = 1; i < map->n && !all->stopped[k]; i++) {
-			double period;
-			const double axis = nb_whfast_axis(map, i, &period), size = axis > 0 ? axis : INFINITY;
-			const size_t row = nb_step_system_row(all, k, i);
-			if (size < last && !s->planets.warned && !map->democratic) {
-				s->planets.warned = 1;
-				nb_warn("the orbit of the body with id %" PRIu64 " is smaller than that of id %" PRIu64
-					" before it, and '--integrator whfast' wants them from the inside out",
-					nb_body_id(s->frame, row),
-					nb_body_id(s->frame, nb_step_system_row(all, k, i - 1)));
-			}
-			if (period > 0 && period < shortest) {
-				shortest = period;
-				fastest = row;
-			}
-			last = size;
-		}
-	}
-	const double h = fabs(s->planets.h);
-	if (shortest < STEPS_LEAST * h)
-		nb_warn("the body with id %" PRIu64 " has a period of %g, which is %.2g steps (want %g or more)",
-			nb_body_id(s->frame, fastest), shortest, shortest / h, STEPS_LEAST);
 }
 
 void nb_step_whfast_free(struct planets *p)
@@ -165,7 +126,7 @@ static void begin_maps(struct step *s, double dt)
 		nb_step_megno_take_up(s);
 	lose_failed(s, s->clock.step, s->clock.now.time);
 	if (first && fresh)
-		look_at_orbits(s);
+		nb_step_whfast_warn_at_first(s);
 }
 
 static void start(struct step *s, double dt)
@@ -175,7 +136,7 @@ static void start(struct step *s, double dt)
 	if (has_variation && p->dt * dt > 0 && !is_kept(s, dt)) { /* the step changes as it does within a run */
 		begin_maps(s, p->dt);
 		begin_maps(s, dt);
-		look_at_orbits(s);
+		nb_step_whfast_warn_at_first(s);
 	} else
 		begin_maps(s, dt);
 	if (p->device)
@@ -248,20 +209,6 @@ void nb_step_whfast_begin(struct step *s)
 	}
 }
 
-static void warn_of_encounter(struct step *s, uint64_t begun)
-{
-	double closest = 0;
-	for (size_t k = 0; k < s->systems.of.n; k++)
-		closest = s->systems.stopped[k] ? closest : fmax(closest, s->planets.map[k].closest);
-	if (s->planets.met || !(closest * s->planets.h * s->planets.h > CLOSE))
-		return;
-	s->planets.met = 1;
-	nb_step_progress_clear(&s->progress);
-	nb_warn("planets come closer to each other in steps %" PRIu64 " to %" PRIu64
-		" than steps of %g can follow (want --integrator trace or ias15)",
-		begun, s->clock.step, fabs(s->planets.h));
-}
-
 /* The state of the map of system k becomes that of its bodies. */
 static int get_state(const struct step *s, size_t k)
 {
@@ -331,7 +278,7 @@ static void show_steps(struct step *s, uint64_t unseen, uint64_t made, const str
 		if (!all->stopped[k])
 			p->failed[k] = made ? try_system(s, k, first, made, start) != NB_OK : fetch_system(s, k);
 	lose_failed(s, begun, start->time);
-	warn_of_encounter(s, begun);
+	nb_step_whfast_warn_of_encounter(s, begun);
 	nb_step_few_show(s, p->h);
 	add_state(s);
 }
