@@ -449,6 +449,7 @@ help:
 	@echo 'make bench-pipes  pipelines folded and unfolded, beside their kernels alone; ARGS=--quick takes 20 seconds'
 	@echo 'make bench-python   nb.run() and nb.pipe() of Python beside the pipes of a shell'
 	@echo 'make bench-formats  formats of other programs read and written; ARGS=--quick only runs them'
+	@echo 'make bench-orbits DATA=FOLDER  orbits of few bodies beside states that are known to more digits'
 	@echo 'make bench-papers  the tables of the five papers beside the figures of this machine; PLOT=1 draws them,'
 	@echo '                SHORT=1 runs every row with few bodies, in about a minute'
 	@echo 'make torture    faults of every call, every cut and flipped bit, hostile streams; torture-short: a sample'
@@ -470,7 +471,7 @@ help:
 
 .PHONY: FORCE all test-programs bench-programs fuzz-programs fuzz deps deps-ci deps-build deps-check deps-deb \
 	deps-fuzz deps-html deps-lint deps-plot html demo check check-arm check-posix check-fast check-gpu torture torture-short \
-	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats \
+	torture-programs torture-sanitized torture-gpu bench bench-gpu bench-devices bench-ranks bench-pipes bench-formats bench-orbits \
 	bench-papers bench-python bench-scaling lint man install uninstall dist distcheck deb check-deb wheel recipes fuzz-corpus \
 	clean help
 

@@ -37,6 +37,11 @@ bench-formats: deps-build
 	@$(MAKE) all
 	tests/bench/run-formats $(ARGS) $(BUILD) $(foreach r,$(ROWS),'$r')
 
+# orbits of few bodies beside known states, which are below DATA=FOLDER: tests/bench/run-orbits; ROWS="solar energy"
+bench-orbits: deps-build
+	@$(MAKE) --no-print-directory all
+	tests/bench/run-orbits $(BUILD) $(DATA) $(ROWS)
+
 # PLOT=1: pictures too; SHORT=1: every row with few bodies
 bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)
 	@$(MAKE) $(BUILD)/tests/bench/papers $(if $(filter 1,$(PLOT)),all)
