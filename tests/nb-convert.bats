@@ -623,7 +623,8 @@ comes_back() {
 }
 
 @test "the masses that the page doubles keep all their digits" {
-	command=$(sed -n '/^Change the data/,/^The last frame/s/^\.Dl //p' "$NB_TOP/man/nb-convert.1" | sed "s/\\\\(aq/'/g; s/ | nb-stats\$//")
+	command=$(sed -n '/^Change the data/,/^The last frame/p' "$NB_TOP/man/nb-convert.1" | awk -f "$NB_TOP/man/examples.awk" | tr '\001' '\n')
+	command=${command%|*nb-stats}
 	[[ $command == *awk* ]]
 	bash -o pipefail -c "$command" >a.nb
 	show mass a.nb | python3 -c 'import sys

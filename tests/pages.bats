@@ -7,8 +7,10 @@ load helper
 examples() {
 	local from=DESCRIPTION
 	! grep -q '^\.Sh EXAMPLES' "$1" || from=EXAMPLES
-	sed -n "/^\.Sh $from/,/^\.Sh SEE ALSO/s/^\.Dl //p" "$1" | sed "s/\\\\(aq/'/g; s/\\\\(dq/\"/g; s/\\\\-/-/g; s/\\\\e/\\\\/g"
+	sed -n "/^\.Sh $from/,/^\.Sh SEE ALSO/p" "$1" | awk -f "$NB_TOP/man/examples.awk"
 }
+
+as_pasted() { tr '\001' '\n' <<<"$1"; } # an example of several lines
 
 no_empty_picture() { run ! grep 'the picture is .*empty' messages; }
 
@@ -17,7 +19,8 @@ run_examples() {
 	local line count=0 has_view
 	has_view=$(nb-view --exit </dev/null 2>&1 | grep -v 'not built in' || true)
 	while read -r line; do
-		if [[ $line == *ffmpeg* || $line == *' -o '*.mp4* ]] && ! command -v ffmpeg >/dev/null; then
+		line=$(as_pasted "$line")
+		if [[ $line == *ffmpeg* || $line == *'-o '*.mp4* ]] && ! command -v ffmpeg >/dev/null; then
 			continue
 		fi
 		if [[ $line == *nb-view* ]]; then # which waits for people
@@ -25,7 +28,7 @@ run_examples() {
 			line=${line/nb-view/nb-view --exit}
 		fi
 		echo "$line"
-		if [[ $line == *'| head'* ]]; then
+		if [[ $line =~ \|[[:space:]]head ]]; then
 			bash -c "$line" >out 2>messages </dev/null || { cat messages && return 1; }
 		else
 			bash -o pipefail -c "$line" >out 2>messages </dev/null || { cat messages && return 1; }
@@ -68,7 +71,7 @@ two_galaxies() {
 # A line of the cookbook may have one before it, as a comment: "needs: COMMAND", without which it is not run, or "shorter: SED",
 # the edits by which a test has less to do.
 recipes() {
-	sed -n 's/^\.Dl /run: /p; s/^\.\\" \(needs\|shorter\): /\1: /p' "$NB_TOP/man/nb-cookbook.7" | unroff
+	awk -v mark='run: ' -f "$NB_TOP/man/examples.awk" "$NB_TOP/man/nb-cookbook.7"
 }
 
 @test "the recipes of nb-cookbook(7) run, and do what it says" {
@@ -85,6 +88,7 @@ recipes() {
 		needs:) needs=$line && continue ;;
 		shorter:) shorter=$line && continue ;;
 		esac
+		line=$(as_pasted "$line")
 		echo "$line"
 		if [ -n "$shorter" ]; then
 			[ "$(sed "$shorter" <<<"$line")" != "$line" ]
@@ -158,9 +162,9 @@ recipes() {
 
 @test "the commands of nb-papers(7) that need no GPU run" {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	sed -n '/^\.Dl nb-/s/^\.Dl //p' "$NB_TOP/man/nb-papers.7" | sed "s/\\\\(aq/'/g; s/\\\\-/-/g" | grep -v -e '-b cuda' >commands
+	awk -f "$NB_TOP/man/examples.awk" "$NB_TOP/man/nb-papers.7" | grep '^nb-' | grep -v -e '-b cuda' >commands
 	[ "$(wc -l <commands)" -ge 12 ]
-	bash -e -o pipefail commands >out
+	tr '\001' '\n' <commands | bash -e -o pipefail >out
 }
 # file NAME of nb-filter(7) as a reader of the rendered page copies it, without the indentation that is common to its lines
 copied() {
