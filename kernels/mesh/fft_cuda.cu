@@ -257,11 +257,7 @@ static int make_roots(int m, nb_cuda_buffer<double> &root)
 	if (!host)
 		return NB_ENOMEM;
 	nb_fft_roots(m, host);
-	int status = root.alloc((size_t)m * 2);
-	if (!status)
-		status = nb_cuda_status(
-			cudaMemcpy(root.ptr, host, (size_t)m * 2 * sizeof *host, cudaMemcpyHostToDevice), "roots",
-			__FILE__, __LINE__);
+	const int status = nb_mesh_send_table(host, (size_t)m * 2, root);
 	free(host);
 	return status;
 }

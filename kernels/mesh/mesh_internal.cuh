@@ -16,6 +16,15 @@ NB_MUST_CHECK inline int nb_mesh_shared(size_t *bytes)
 	return NB_OK;
 }
 
+/* A table of the host's, for kernels that are queued from now on.  Those before it are not waited for: other threads,
+ * which queue work for this device meanwhile, would wait, too.  `host` may go at once, as it is not pinned. */
+template <class T> NB_MUST_CHECK int nb_mesh_send_table(const T *host, size_t count, nb_cuda_buffer<T> &table)
+{
+	NB_TRY(table.alloc(count));
+	NB_CUDA_TRY(cudaMemcpyAsync(table.ptr, host, count * sizeof *host, cudaMemcpyHostToDevice, 0));
+	return NB_OK;
+}
+
 /* As the functions of mesh.h, by kernels that take so many bytes of shared memory, or else as few as there can be,
  * which is within 64 KiB, for lines of 4096 cells 72: the same bytes of meshes, and sums of gathered cells in another
  * order. */

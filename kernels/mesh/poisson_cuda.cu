@@ -1,6 +1,5 @@
 /* Gravity on a mesh, on the device: the modes of its field. */
-#include "kernels/device/device.cuh"
-#include "kernels/mesh/mesh_internal.h"
+#include "kernels/mesh/mesh_internal.cuh"
 
 #include <stdlib.h>
 
@@ -28,10 +27,7 @@ int nb_mesh_poisson_cuda(const struct nb_mesh_poisson *of, enum nb_mesh_field fi
 	double *host = (double *)malloc(m * sizeof *host);
 	int status = host ? nb_mesh_smooth(of, host) : (int)NB_ENOMEM;
 	if (!status)
-		status = smooth.alloc(m);
-	if (!status)
-		status = nb_cuda_status(cudaMemcpy(smooth.ptr, host, m * sizeof *host, cudaMemcpyHostToDevice),
-			"smoothing", __FILE__, __LINE__);
+		status = nb_mesh_send_table(host, m, smooth);
 	free(host);
 	NB_TRY(status);
 	poisson_kernel<<<(unsigned)(m * m), THREADS>>>(*of, field, smooth.ptr, (const double2 *)mass, (double2 *)to);

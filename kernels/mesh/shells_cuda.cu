@@ -1,8 +1,7 @@
 /* Sums over shells on the device.  A warp takes rows of modes, 32 at a time, whose shells ascend: lanes of one shell
  * are summed up by a segmented scan, and the last of them adds the sum to the warp's own table in shared memory.  Rows
  * of a warp, warps of a block and blocks have an order that depends on m alone, so each run gives the same bytes. */
-#include "kernels/device/device.cuh"
-#include "kernels/mesh/mesh_internal.h"
+#include "kernels/mesh/mesh_internal.cuh"
 
 #include <stdlib.h>
 
@@ -108,11 +107,10 @@ int nb_mesh_shells_cuda(
 	nb_cuda_buffer<nb_mesh_axis> axis;
 	nb_mesh_axis *host = (nb_mesh_axis *)malloc((size_t)m * sizeof *host);
 	double *part = (double *)malloc((size_t)count * values * BLOCKS * sizeof *part);
-	int status = host && part ? axis.alloc((size_t)m) : (int)NB_ENOMEM;
+	int status = host && part ? (int)NB_OK : (int)NB_ENOMEM;
 	if (!status) {
 		nb_mesh_axes(m, order, host);
-		status = nb_cuda_status(cudaMemcpy(axis.ptr, host, (size_t)m * sizeof *host, cudaMemcpyHostToDevice),
-			"axes", __FILE__, __LINE__);
+		status = nb_mesh_send_table(host, (size_t)m, axis);
 	}
 	if (!status) {
 		const shell_job job = {m, count, values, axis.ptr, *a, b ? *b : *a};
