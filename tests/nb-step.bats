@@ -518,8 +518,10 @@ before_reader() {
 
 # bats test_tags=linux
 @test "without a run before it, a program ends by the first Ctrl-C: in the work on a frame, and while a file waits for its writer" {
+	mkdir alone
+	cd alone || return 1
 	mkfifo first second
-	nb-calc '@step = 0' five.nb >small.nb
+	nb-calc '@step = 0' ../five.nb >small.nb
 	nb-gen plummer -n 300000 >large.nb
 	nb-calc '@step = 1' large.nb >large-of-run.nb
 	has_row() { [ "$(wc -l <got)" -eq 2 ]; }
