@@ -38,6 +38,10 @@ static _Noreturn void unknown_letter(const struct nb_unknown *unknown, int lette
 		if (unknown->row[k]->letter && tolower(unknown->row[k]->letter) == tolower(letter))
 			nb_die(NB_EXIT_USAGE, "unknown option '-%c' (did you mean '-%c'? see '%s --help')", letter,
 				unknown->row[k]->letter, nb_program());
+	for (size_t k = 0; k < unknown->n; k++)
+		if (tolower(unknown->row[k]->name[0]) == tolower(letter) && !unknown->row[k]->name[1])
+			nb_die(NB_EXIT_USAGE, "unknown option '-%c' (did you mean '--%s'? see '%s --help')", letter,
+				unknown->row[k]->name, nb_program());
 	nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", letter, nb_program());
 }
 
