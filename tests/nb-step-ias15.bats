@@ -35,6 +35,16 @@ I=(nb-step --no-history --integrator ias15)
 	agree_within three.nb back.nb 1e-8
 }
 
+@test "steps two thirds as long leave a two hundredth of the error of the energy, or less: an order of 13 or more" {
+	nb-gen kepler --eccentricity 0.3 --no-history >wide.nb
+	for d in 0.45 0.3; do
+		"${I[@]}" --eta 1 -d $d -k "$(awk "BEGIN { print int(63 / $d) }")" 'nb-force --potential' wide.nb | nb-stats --format tsv |
+			awk 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "drift") c = i; next }
+				{ e = $c < 0 ? -$c : $c; if (e > most) most = e } END { print most }' >e$d
+	done
+	awk -v long="$(<e0.45)" -v short="$(<e0.3)" 'BEGIN { print long, short; exit !(long / short > 1.5 ^ 13 && long < 1e-11) }'
+}
+
 @test "states at given times change no step, and a run to one of them ends with it" {
 	"${I[@]}" --until 12 --every 0 nb-force three.nb >end.nb
 	"${I[@]}" --until 12 --every-time 0.013 nb-force three.nb >often.nb # more often than there are steps
