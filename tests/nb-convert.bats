@@ -793,7 +793,9 @@ assert rows[1][9] == "a b;c|d\te,\"f\"" and float(rows[1][5]) == -1e-300 and len
 	bad "2: '1,5' in column 'x' is not a finite number (decimal comma: put 'tr , .' before)" 'x;y\n1,5;2\n'
 	tr , . <bad.csv | from csv | csv | grep -qx 0,1.5,2
 	bad "2: '-1,5' in column 'y' is not a finite number (decimal comma" 'x y\n1 -1,5\n'
-	bad "1: numbers, but no header line before (name the columns, as by '--columns mass,x,y,z,vx,vy,vz')" '1 2 3 4\n'
+	bad "1: numbers, but no header line before (name the columns, as by '--columns mass,x,y,z')" '1 2 3 4\n'
+	bad "1: numbers, but no header line before (name the columns, as by '--columns mass,x,y,z,vx,vy,vz')" '1,2,3,4,5,6,7\n'
+	bad "1: numbers, but no header line before (name the columns, as by '--columns x,y,z,...')" '1 2 3 4 5\n'
 	bad "2: '1 2' in column 'x' is not a finite number (what divides cells is a comma)" 'x,y\n1 2\n'
 	bad "2: '1;2' in column 'x' is not a finite number (what divides cells is a comma)" 'x,y\n1;2\n'
 	bad "1: column 'x' is missing (name it so, or name all columns with '--columns')" 'id mass\n1 2\n'

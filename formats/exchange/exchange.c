@@ -137,18 +137,6 @@ static size_t bare_numbers(const unsigned char *head, size_t n)
 	return count;
 }
 
-/* For a table without a header line: so many columns as the option names them. */
-static const char *likely_columns(size_t n)
-{
-	static const char *const list[] = {[2] = "x,y",
-		[3] = "x,y,z",
-		[4] = "mass,x,y,z",
-		[6] = "x,y,z,vx,vy,vz",
-		[7] = "mass,x,y,z,vx,vy,vz",
-		[8] = "id,mass,x,y,z,vx,vy,vz"};
-	return n < sizeof list / sizeof *list && list[n] ? list[n] : "x,y,z,...";
-}
-
 /* The format by the head of the file; NULL after in->error is set. */
 static const struct nb_format *recognise(struct nb_import *in)
 {
@@ -171,7 +159,7 @@ static const struct nb_format *recognise(struct nb_import *in)
 	if (columns > 1) {
 		snprintf(in->error, sizeof in->error,
 			"%s: %zu columns of numbers, but no header line (name them, as by '--from csv --columns %s')",
-			nb_import_tail(in), columns, likely_columns(columns));
+			nb_import_tail(in), columns, nb_likely_columns(columns));
 		return NULL;
 	}
 	used = (size_t)snprintf(in->error, sizeof in->error, "%s is none of", nb_import_tail(in));

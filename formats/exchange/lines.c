@@ -152,3 +152,14 @@ char *nb_lines_next_filled(struct nb_lines *lines)
 	while (line && *nb_text_skip(line) == '\0');
 	return line;
 }
+
+const char *nb_likely_columns(size_t n)
+{
+	static const char *const list[] = {[2] = "x,y",
+		[3] = "x,y,z",
+		[4] = "mass,x,y,z",
+		[6] = "x,y,z,vx,vy,vz",
+		[7] = "mass,x,y,z,vx,vy,vz",
+		[8] = "id,mass,x,y,z,vx,vy,vz"};
+	return n < sizeof list / sizeof *list && list[n] ? list[n] : "x,y,z,...";
+}

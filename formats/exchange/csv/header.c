@@ -192,7 +192,8 @@ static int header_of(struct csv_reader *reader, char *line, char *comment)
 		return take_names(reader, line);
 	if (!comment)
 		return nb_lines_fail(&reader->lines,
-			"numbers, but no header line before (name the columns, as by '--columns mass,x,y,z,vx,vy,vz')");
+			"numbers, but no header line before (name the columns, as by '--columns %s')",
+			nb_likely_columns(look.ncell));
 	if (look_for_header(reader, comment, &look) || take_names(reader, comment))
 		return NB_EINVAL;
 	reader->pending = line;
