@@ -53,10 +53,20 @@ static void refuse_ended(const struct step *s)
 				nb_body_id(s->frame, i), s->frame->number);
 }
 
+/* All bodies become one system, which can end. */
+static void make_one(struct step *s)
+{
+	struct nb_column *column = nb_new_column(s->frame, NB_SYSTEM, NULL, 0);
+	void *number = nb_require_memory(s->frame, nb_column_write(column, &nb_space_host, NB_WIRE));
+	memset(number, 0, column->rows * column->rowsize);
+}
+
 void nb_step_systems_load(struct step *s)
 {
 	struct systems *all = &s->systems;
 	nb_step_systems_free(all);
+	if (s->stop.text && !nb_frame_field(s->frame, NB_SYSTEM))
+		make_one(s);
 	all->many = nb_frame_field(s->frame, NB_SYSTEM) != NULL;
 	if (all->many && what_mixes(s)) {
 		nb_refuse_systems(s->frame, what_mixes(s), "");
@@ -72,11 +82,6 @@ void nb_step_systems_load(struct step *s)
 			s->opt.steps_given   ? " without -k"
 			: s->opt.every_given ? " and --every-time without --every"
 					     : "");
-	if (s->stop.text && !nb_frame_field(s->frame, NB_SYSTEM))
-		nb_die(NB_EXIT_FAILED,
-			"option '--stop-when' ends systems, and frame %" PRIu64
-			" has no column 'system' (want nb-calc 'system = 0' before)",
-			s->frame->number);
 	if (all->many && !s->opt.integrator->few && !s->stop.text)
 		refuse_ended(s);
 	if (all->many || s->opt.integrator->few)
