@@ -275,6 +275,7 @@ $(SIMD_BUILD)/%-$(1).o: %.c
 		-DNB_ISA_NAME=$(1) -DNB_ISA_$(1)=1 -MMD -MP -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(eval $(call simd_rule,$(i))))
+$(BUILD)/kernels/small/small_cpu.o: CFLAGS += -fno-tree-vectorize
 # distances, and orbits, that every instruction set rounds alike
 $(SIMD_BUILD)/kernels/near/%.o: SIMD_LAST = -ffp-contract=off
 $(SIMD_BUILD)/kernels/mesh/paint_simd-%.o: SIMD_LAST = -ffp-contract=off

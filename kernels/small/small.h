@@ -45,8 +45,8 @@ NB_MUST_CHECK int nb_small_force(struct nb_small *s);
 /* Potentials at the positions, n, after nb_small_force has succeeded. */
 void nb_small_potential(const struct nb_small *s, double *pot);
 
-/* v += acc kick, then x += v drift. */
-void nb_small_kick_drift(struct nb_small *s, double kick, double drift);
+/* v += acc lag, unless that is 0, v += acc kick, then x += v drift. */
+void nb_small_kick_drift(struct nb_small *s, double lag, double kick, double drift);
 /* v += acc kick. */
 void nb_small_kick(struct nb_small *s, double kick);
 /* Square of the largest acceleration. */

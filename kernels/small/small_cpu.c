@@ -1,7 +1,8 @@
 /* small_cpu.c - forces and motion of a few bodies.
  *
  * What a compiler adds to loops of unknown length takes longer than the pairs of three bodies, so the force is compiled
- * for each of the smallest numbers of bodies alone, too: the same operations in the same order. */
+ * for each of the smallest numbers of bodies alone, too: the same operations in the same order.  Vectors of two numbers
+ * would wait for numbers that were written one by one (Makefile). */
 #include "kernels/small/small.h"
 #include "kernels/small/small_internal.h"
 
@@ -93,14 +94,24 @@ void nb_small_potential(const struct nb_small *s, double *pot)
 	}
 }
 
-void nb_small_kick_drift(struct nb_small *s, double kick, double drift)
+static inline __attribute__((always_inline)) void kick_drift(
+	struct nb_small *s, size_t n, double lag, double kick, double drift)
 {
-	const size_t n = s->n;
 	for (size_t d = 0; d < 3; d++)
 		for (size_t i = 0; i < n; i++) {
-			s->v[d][i] += s->acc[d][i] * kick;
+			const double v = lag != 0 ? s->v[d][i] + s->acc[d][i] * lag : s->v[d][i];
+			s->v[d][i] = v + s->acc[d][i] * kick;
 			s->x[d][i] += s->v[d][i] * drift;
 		}
+}
+
+void nb_small_kick_drift(struct nb_small *s, double lag, double kick, double drift)
+{
+	switch (s->n) {
+	case 2: kick_drift(s, 2, lag, kick, drift); break;
+	case 3: kick_drift(s, 3, lag, kick, drift); break;
+	default: kick_drift(s, s->n, lag, kick, drift);
+	}
 }
 
 void nb_small_kick(struct nb_small *s, double kick)

@@ -134,7 +134,7 @@ static int move_system(struct step *s, size_t k, const struct moment *begun, uin
 			if (nb_step_stops(s, k, now.time, x, v))
 				return status;
 		}
-		nb_small_kick_drift(&system, integrator->stage->kick * dt[j], integrator->stage->drift * dt[j]);
+		nb_small_kick_drift(&system, 0, integrator->stage->kick * dt[j], integrator->stage->drift * dt[j]);
 	}
 	nb_small_store(&system, x, v);
 	nb_step_system_scatter(all, k, x, all->x);
@@ -183,15 +183,14 @@ uint64_t nb_step_small(struct step *s, uint64_t most, double *dt, double *exact)
 	}
 	load(&s->small, nb_step_read(s, NB_POS, &nb_space_host), nb_step_read(s, NB_VEL, &nb_space_host),
 		nb_step_read(s, NB_ACC, &nb_space_host));
-	for (double next, ends;; *dt = next, *exact = ends) {
-		nb_small_kick_drift(&s->small, integrator->stage->kick * *dt, integrator->stage->drift * *dt);
+	for (double next, ends, lag = 0;; lag = integrator->lag * *dt, *dt = next, *exact = ends) {
+		nb_small_kick_drift(&s->small, lag, integrator->stage->kick * *dt, integrator->stage->drift * *dt);
 		nb_step_pass(s, *dt, *exact);
 		made++;
 		/* a state that is wanted, one that is the last, and one of which there is something to say */
 		if (made == most || isfinite(*exact) || !nb_step_plan(s, &next, &ends) || nb_small_force(&s->small) ||
 			nb_small_largest_acc2(&s->small) > calm * calm)
 			break;
-		nb_small_kick(&s->small, integrator->lag * *dt);
 	}
 	s->clock.pending = integrator->lag * *dt;
 	store(s);

@@ -70,9 +70,14 @@ static void test_forces(size_t n, double eps)
 	memcpy(v, vel, sizeof v);
 	CHECK(nb_kick_cpu(n, v, acc, 0.01) == NB_OK && nb_drift_cpu(n, x, v, 0.02) == NB_OK);
 	CHECK(nb_kick_cpu(n, v, acc, 0.03) == NB_OK);
-	nb_small_kick_drift(&s, 0.01, 0.02);
+	nb_small_kick_drift(&s, 0, 0.01, 0.02);
 	nb_small_kick(&s, 0.03);
 	double got_x[3 * MOST], got_v[3 * MOST];
+	nb_small_store(&s, got_x, got_v);
+	CHECK(memcmp(got_x, x, 3 * n * sizeof *x) == 0 && memcmp(got_v, v, 3 * n * sizeof *v) == 0);
+	CHECK(nb_kick_cpu(n, v, acc, 0.04) == NB_OK && nb_kick_cpu(n, v, acc, 0.05) == NB_OK);
+	CHECK(nb_drift_cpu(n, x, v, 0.06) == NB_OK);
+	nb_small_kick_drift(&s, 0.04, 0.05, 0.06);
 	nb_small_store(&s, got_x, got_v);
 	CHECK(memcmp(got_x, x, 3 * n * sizeof *x) == 0 && memcmp(got_v, v, 3 * n * sizeof *v) == 0);
 }
