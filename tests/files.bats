@@ -298,3 +298,25 @@ has_frames() { [ "$(entries | wc -w)" = "$1" ] && [ "$(stat -c %s run.nb.part)" 
 	nb-gen -n 7 --no-history -o closed.nb >&- <&-
 	cmp want closed.nb
 }
+
+@test "a closed standard stream is not the file that is opened next" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	nb-gen -n 7 >a.nb
+	nb-gen -n 7 -s 2 >b.nb
+	for command in 'nb-diff a.nb -' 'nb-diff - a.nb' 'nb-merge --ids offset a.nb -' 'nb-merge --ids offset a.nb b.nb -' 'nb-view' 'nb-stats'; do
+		run timeout 20 bash -c "$command <&- 2>&1 >/dev/null"
+		[ "$status" -ne 0 ]
+		[ "$status" -ne 124 ]
+		[[ $output == *'read error: Bad file descriptor' ]]
+	done
+	run bash -c 'nb-gen -n 3 >&-'
+	[[ $status -eq 1 && $output == 'nb-gen: write error: Bad file descriptor' ]]
+	# a child of a program whose own streams are closed has a pipe of its own, not one of these
+	if command -v ffmpeg >/dev/null; then
+		for closed in '>&- 2>&-' '<&- >&- 2>&-' '<&- 2>&-'; do
+			timeout 20 bash -c "nb-render-ppm -W 64 -H 64 -o closed.mp4 a.nb $closed"
+			[ -s closed.mp4 ]
+			rm closed.mp4
+		done
+	fi
+}

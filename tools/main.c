@@ -1,6 +1,7 @@
 /* The one program behind all names: nb-gen, nb-force and the others are links to it, so that they share their code, on
  * disk and in memory.  As nb it lists them, "nb force ..." runs nb-force, and "nb help ..." finds what --help says.  A
  * copy may have a suffix, as nb-force-0.2. */
+#include "common/descriptor.h"
 #include "common/nearest.h"
 #include "common/system.h"
 #include "tools/filter/filter.h"
@@ -97,6 +98,8 @@ static const struct nb_tool *tool_of_program(const char *called)
 int main(int argc, char **argv)
 {
 	require_stack();
+	if (nb_hold_standard())
+		nb_die(NB_EXIT_FAILED, "/dev/null, in place of a standard stream that is closed:");
 	const struct nb_tool *tool = tool_of_program(argc > 0 ? argv[0] : "");
 	if (tool)
 		return nb_tool_main(tool, argc, argv);
