@@ -540,6 +540,24 @@ before_reader() {
 	ended 'cat small.nb >first & timeout --foreground -s KILL 60 nb-stats --format tsv first second; echo $?'
 }
 
+# bats test_tags=linux
+@test "a run that is read behind another file is whole after Ctrl-C, too" {
+	nb-step -d 0.001 -k 20 --every 10 'nb-force -e 0.1' <five.nb >part.nb
+	goes_on() { [ "$(grep -ac '^step=' out.nb)" -gt 6 ]; }
+	for fold in on off; do
+		for first in '<(cat part.nb)' part.nb; do
+			rm -f out.nb pid
+			NB_FOLD=$fold "${SIGNALLED[@]}" setsid bash -c "echo \$\$ >pid
+				nb-transform --shift 1,0,0 $first <(nb-step -d 0.001 -k 100000000 --every 100 'nb-force -e 0.1' <five.nb) >out.nb" 2>err &
+			wait_until goes_on
+			kill -INT -- -"$(<pid)"
+			wait $! || :
+			wait_until ends_well out.nb || { cat err; return 1; }
+			nb-stats --check <out.nb >/dev/null
+		done
+	done
+}
+
 @test "a run through tee is saved though Ctrl-C ends what stands behind tee" {
 	# saved REST: a run into tee -i and the REST, which says when it has begun, is signalled as by Ctrl-C
 	saved() {
@@ -688,6 +706,8 @@ before_reader() {
 	fails_with 1 "'none.nb': No such file" "$s --resume none.nb './filter spring'"
 	head -c 300 five.nb >stub.nb
 	fails_with 1 "'stub.nb' has no whole frame to go on from: truncated stream" "$s --resume stub.nb './filter spring'"
+	: >empty.nb
+	fails_with 1 "'empty.nb' has no whole frame to go on from: that run had not written any yet (--every," "$s --resume empty.nb './filter spring'"
 	echo text >text.nb
 	fails_with 1 "'text.nb' has no whole frame to go on from: not a particle stream" "$s --resume text.nb './filter spring'"
 	fails_with 2 "option '--resume' needs the force pipeline" 'nb-step -d 0.1 --resume five.nb'

@@ -1,6 +1,7 @@
 #include "tools/filter/input.h"
 
 #include "common/descriptor.h"
+#include "common/nearest.h"
 #include "common/timer.h"
 #include "tools/filter/files.h"
 #include "tools/filter/interrupt.h"
@@ -43,6 +44,20 @@ static int refuse_programs(void *context)
 	return 1;
 }
 
+/* For the input that was opened last. */
+static void begin_waiting(struct nb_run *run)
+{
+	run->waiting.by_fifo = nb_is_fifo(run->files.in);
+	run->waiting.copied = -1;
+	run->waiting.heeds = run->waiting.is_plain = 0;
+	if (run->waiting.by_fifo)
+		nb_interrupt_watch();
+	if (run->files.listener >= 0 || run->waiting.by_fifo) { /* a signal ends the wait */
+		run->in.wait = refuse_programs;
+		run->in.context = run;
+	}
+}
+
 void nb_input_open(struct nb_run *run)
 {
 	if (run->from.n > 1)
@@ -54,14 +69,7 @@ void nb_input_open(struct nb_run *run)
 	if (nb_reader_open(&run->in, run->files.in))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	run->in_open = 1;
-	run->waiting.by_fifo = nb_is_fifo(run->files.in);
-	run->waiting.writer = -1;
-	if (run->waiting.by_fifo)
-		nb_interrupt_watch();
-	if (run->files.listener >= 0 || run->waiting.by_fifo) { /* a signal ends the wait */
-		run->in.wait = refuse_programs;
-		run->in.context = run;
-	}
+	begin_waiting(run);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------ */
@@ -177,15 +185,19 @@ static void let_go(const struct nb_run *run)
 		nb_interrupt_let_go();
 }
 
-/* A run that ends early sends its frames itself, or through other programs of this build. */
+/* Whether a run may still send its last frame after this one, when a signal ends it.  Not through programs that copy:
+ * the signal ends those, too. */
 static int is_of_run(struct nb_run *run, const struct nb_frame *frame)
 {
+	static const char copiers[] =
+		"cat tac head tail dd pv zcat gzip bzcat bzip2 xzcat xz zstdcat zstd lz4 curl wget";
 	char name[NB_HOLDER_NAME];
 	if (!run->waiting.by_fifo || !nb_frame_attribute(frame, "step"))
 		return 0;
-	if (run->waiting.writer < 0)
-		run->waiting.writer = nb_meet_writers(run->files.in, name) == NB_HOLDER_OTHER && *name;
-	return !run->waiting.writer;
+	if (run->waiting.copied < 0)
+		run->waiting.copied = nb_meet_writers(run->files.in, name) == NB_HOLDER_OTHER &&
+				      nb_has_word(copiers, name);
+	return !run->waiting.copied;
 }
 
 enum nb_arrival nb_input_wait(struct nb_run *run)
@@ -241,6 +253,7 @@ static int open_another(struct nb_run *run)
 		return 0;
 	if (nb_reader_go_on(&run->in, run->files.in))
 		nb_die(NB_EXIT_FAILED, "out of memory");
+	begin_waiting(run);
 	return 1;
 }
 

@@ -16,7 +16,7 @@ void nb_interrupt_watch(void);
 enum nb_hold { NB_HOLD_NOTHING, NB_HOLD_INPUT, NB_HOLD_RUN, NB_HOLD_SHOWN_RUN };
 void nb_interrupt_hold(enum nb_hold what);
 enum nb_hold nb_interrupt_held(void);
-/* What is held for a stream is so no more: the process ends by the signal that it got. */
+/* Unless a run is held: a signal ends the process from now on, and if one has come already, it ends here. */
 void nb_interrupt_let_go(void);
 /* The same for a process that waits while another one does its work: it is told through this link. */
 void nb_interrupt_tell(int link);

@@ -111,7 +111,10 @@ void nb_step_read_saved(struct step *s, struct nb_frame *frame)
 	if (nb_reader_open(&in, s->saved.file))
 		nb_die(NB_EXIT_FAILED, "out of memory");
 	const char *cut = read_last(s, &in, frame, &count);
-	refuse_own_output(s, cut, fstat(s->saved.file, &file) == 0 && file.st_size == 0);
+	const int empty = fstat(s->saved.file, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0;
+	refuse_own_output(s, cut, empty);
+	if (empty)
+		cut = "that run had not written any yet (--every, --every-time and --at write states)";
 	if (count == 0)
 		nb_die(NB_EXIT_FAILED, "'%s' has no whole frame to go on from%s%s", s->opt.resume, cut ? ": " : "",
 			cut ? cut : "");
