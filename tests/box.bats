@@ -47,7 +47,7 @@ deeds() {
 		nb-stats        obeys    nb-stats --profile box.nb
 		nb-stats        obeys    nb-stats --healpix 2 box.nb
 		nb-stats        obeys    nb-stats --radial-velocity x box.nb
-		nb-stats        refuses  nb-stats box.nb
+		nb-stats        obeys    nb-stats box.nb
 		nb-stats        refuses  nb-stats --epot direct box.nb
 		nb-stats        refuses  nb-stats --orbits heaviest box.nb
 		nb-stats        refuses  nb-force -m treepm -e 0.1 box.nb | nb-stats --transits z
@@ -119,6 +119,15 @@ deeds() {
 	nb-calc '@box = 1' p.nb | nb-transform --shift 0,0,0 | nb-stats --epot none --format tsv | stat_of r50 >got
 	close_to "$(cat want)" "$(cat got)" 1e-6
 	nb-calc '@box = 1' p.nb | nb-transform --shift 0,0,0 | nb-stats --epot none --format json | jq -e '.lx == null and .virial == null'
+}
+
+@test "nb-stats leaves the potential energy out in a box without pot, and says so once" {
+	nb-gen uniform -n 50 | nb-calc '@box = 3; x = x - 3 * floor(x / 3); y = y - 3 * floor(y / 3); z = z - 3 * floor(z / 3)' >b.nb
+	nb-select b.nb b.nb | nb-stats --format json >out 2>err
+	equals "$(wc -l <out)" 2
+	jq -e '.epot == null and .etot == null and .ekin != null' out
+	equals "$(cat err)" "nb-stats: potential energy absent: no field 'pot', and a direct sum does not obey the periodic box (put 'nb-force --potential' before)"
+	nb-force -e 0.1 --potential b.nb | nb-stats --format json | jq -e '.epot != null'
 }
 
 # Bodies x,y,z,mass of each line of stdin, in a box of edge 1.

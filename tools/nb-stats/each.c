@@ -130,11 +130,8 @@ void nb_stats_open_box(const struct stats *self, struct nb_frame *frame)
 {
 	const double box = nb_box_of(frame);
 	const size_t n = frame->rows[NB_PARTICLE];
-	const int sums = self->epot == EPOT_DIRECT || self->eps_given || self->bound;
-	if (sums || (self->wanted[PROFILE] == 0 && self->epot == EPOT_AUTO && !nb_frame_field(frame, NB_POT)))
-		nb_refuse_box(frame,
-			sums ? "a direct sum of potentials" : "the potential energy of a frame without pot",
-			"'nb-force --potential' before, '--epot none'");
+	if (self->epot == EPOT_DIRECT || self->eps_given || self->bound)
+		nb_refuse_box(frame, "a direct sum of potentials", "'nb-force --potential' before, '--epot none'");
 	nb_require_valid(frame);
 	double *pos = positions(frame), at[3];
 	if (self->centre.kind == CENTRE_COM || self->centre.kind == CENTRE_DENSITY)

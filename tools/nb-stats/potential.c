@@ -59,6 +59,11 @@ void nb_stats_potentials(struct nb_run *run, struct stats *self, struct nb_frame
 		nb_verbose("frame %" PRIu64 ": potential energy from field 'pot'", frame->number);
 		self->bodies.all.pot = nb_require_f64(frame, NB_POT, self->bodies.backend->space);
 		self->bodies.pot_has_field = self->bodies.all.pot_field != NULL;
+	} else if (self->boxed) {
+		if (!self->measure.warned_of_epot++)
+			nb_warn("potential energy absent: no field 'pot', and a direct sum does not obey the periodic "
+				"box "
+				"(put 'nb-force --potential' before)");
 	} else if (n <= DIRECT_LIMIT || self->epot == EPOT_DIRECT) {
 		self->bodies.all.pot = direct_sum(run, self, frame);
 	} else if (!self->measure.warned_of_epot++) {
@@ -72,7 +77,8 @@ void nb_stats_potentials(struct nb_run *run, struct stats *self, struct nb_frame
 void nb_stats_potentials_work(const struct stats *self, struct nb_plan *plan)
 {
 	const int from_pot = plan->pot && self->epot == EPOT_AUTO && !self->eps_given;
-	const int sums = self->epot == EPOT_DIRECT || (self->epot == EPOT_AUTO && plan->n <= DIRECT_LIMIT);
+	const int boxed = !self->each && nb_box_of(plan->frame) > 0;
+	const int sums = self->epot == EPOT_DIRECT || (self->epot == EPOT_AUTO && plan->n <= DIRECT_LIMIT && !boxed);
 	if (sums && !from_pot)
 		nb_plan_add(plan, NB_WORK_DIRECT_F64, plan->n * plan->n * nb_cost_outputs(1, 0));
 }
