@@ -8,7 +8,7 @@
 #   formats/ROOM/*.c, tools/filter/*.c, tools/fold/*.c, common/*.c
 #   tests/unit/ROOM/*.c, *.cu        unit test programs; tests/bench/*.c, *.cu  benchmarks; tests/filters/*.c  programs
 #                                    that tests put into pipelines; tests/torture/*.c  drivers of make torture
-# what a make within this one prints is its own, also in `make -C nb check`
+# a make within this one does not say which folder it enters, in `make -C nb check` neither: tests read what it prints
 MAKEFLAGS += --no-print-directory
 # `make` alone, whatever target the parts below begin with
 .DEFAULT_GOAL = all

@@ -170,6 +170,7 @@ plot() {
 	nb-plot density -H 10 u.nb | grep -qF 'density (Msun/pc³)'
 	nb-gen plummer -n 20 | nb-plot -x x -y vx | tail -n 1 | grep -qx ' *x'
 	nb-gen solar | nb-plot -x x -y vx | tail -n 1 | grep -qx ' *x (AU)'
+	nb-gen lpt -n 64 | nb-plot -x mass -y x | tail -n 1 | grep -qF 'mass (1e10 Msun/h)'
 	nb-gen solar | nb-plot -x x -y vx | grep -qF 'vx (AU/d)'
 }
 

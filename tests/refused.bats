@@ -22,7 +22,7 @@ setup() {
 	fails_with 2 "option '--seed' needs an argument (want SEED)" 'nb-gen plummer --seed'
 	fails_with 2 "option '--seed' needs an argument (want SEED)" 'nb-gen plummer --see'
 	fails_with 2 "option '--orbits' needs an argument (want heaviest|" 'nb-stats --orbits'
-	fails_with 2 "ambiguous option '--rest' (see" 'nb-step --rest'
+	fails_with 2 "ambiguous option '--rest' ('--restartable', '--restitution')" 'nb-step --rest'
 	fails_with 2 "option '--no-history' takes no argument" 'nb-gen plummer --no-history=3'
 	fails_with 2 "unknown option '-Y' (see 'nb-gen --help')" 'nb-gen -Y'
 	fails_with 2 "unknown option '--no-such'" 'nb-gen --no-such'
@@ -165,6 +165,8 @@ setup() {
 	fails_with 1 "did you mean 'vel'? there are: id mass x y z" 'nb-render-ppm --by vell p.nb'
 	# words of elsewhere; no guess where nothing is near
 	fails_with 2 "unknown model 'galaxy' (did you mean 'disk'?" 'nb-gen galaxy'
+	fails_with 2 "unknown model 'zeldovich' (did you mean 'lpt'?" 'nb-gen zeldovich'
+	fails_with 2 "unknown option '--omega-m' (did you mean '--omega0'?" 'nb-gen lpt --omega-m 0.3'
 	fails_with 2 "invalid to 'numpy' (did you mean 'npy'?" 'nb-convert --to numpy p.nb'
 	fails_with 2 "'--timestep' (did you mean '--dt'? see 'nb-step --help')" 'nb-step --timestep 0.1 p.nb'
 	fails_with 2 "'--tmax' (did you mean '--until'? see 'nb-step --help')" 'nb-step --tmax 1 p.nb'

@@ -128,13 +128,14 @@ static size_t bare_numbers(const unsigned char *head, size_t n)
 		return 0;
 	memcpy(line, head + mark, n - mark);
 	line[n - mark] = '\0';
-	for (const char *at = nb_text_skip(line); *at && *at != '\n' && *at != '\r'; count++) {
+	const char *at = nb_text_skip(line);
+	for (; *at && *at != '\n' && *at != '\r'; count++) {
 		at = nb_decimal_read(at, &x);
 		if (!at || !strchr(" \t,;\r\n", *at))
 			return 0;
 		at += strspn(at, " \t,;");
 	}
-	return count;
+	return *at || n < NB_HEAD ? count : 0; /* it may go on behind the head */
 }
 
 /* The format by the head of the file; NULL after in->error is set. */

@@ -127,7 +127,7 @@ int nb_lull_lasts(struct nb_coprocess *co, struct nb_lull *lull)
 	co->gave_up = reason(co, lull, now.since);
 	if (co->gave_up)
 		return 0;
-	if (co->slow && seconds > notice_of(co) && !(co->noticed & 1U << co->awaited)) {
+	if (co->slow && seconds > notice_of(co) && lull->left == 0 && !(co->noticed & 1U << co->awaited)) {
 		co->noticed |= 1U << co->awaited;
 		co->slow(co->context, co->awaited, seconds);
 	}

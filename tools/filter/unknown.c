@@ -4,6 +4,7 @@
 #include "tools/filter/quote.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -56,6 +57,17 @@ static int is_operand(const struct nb_tool *tool, const char *name)
 	return 0;
 }
 
+static _Noreturn void ambiguous(const struct nb_unknown *unknown, const char *name)
+{
+	char list[256] = "";
+	size_t length = 0;
+	for (size_t k = 0; k < unknown->n && length < sizeof list; k++)
+		if (strncmp(unknown->row[k]->name, name, strcspn(name, "=")) == 0)
+			length += (size_t)snprintf(list + length, sizeof list - length, "%s'--%s'", length ? ", " : "",
+				unknown->row[k]->name);
+	nb_die(NB_EXIT_USAGE, "ambiguous option '--%s' (%s%s)", name, list, length < sizeof list ? "" : " ...");
+}
+
 _Noreturn void nb_unknown_option(const struct nb_unknown *unknown, int letter)
 {
 	const char *name = name_of(unknown);
@@ -66,7 +78,7 @@ _Noreturn void nb_unknown_option(const struct nb_unknown *unknown, int letter)
 	for (size_t k = 0; k < unknown->n; k++)
 		begun += strncmp(unknown->row[k]->name, name, strcspn(name, "=")) == 0;
 	if (begun > 1)
-		nb_die(NB_EXIT_USAGE, "ambiguous option '--%s' (see '%s --help')", name, nb_program());
+		ambiguous(unknown, name);
 	if (is_operand(unknown->tool, name))
 		nb_die(NB_EXIT_USAGE, "unknown option '--%s' (it is an operand: '%s %s')", name, nb_program(),
 			unknown->tool->operands);

@@ -34,7 +34,7 @@ static void add_unit(const struct plot *plot, const char *unit, char *to, size_t
 {
 	static const char *const words[] = {"length/time", "velocity", "length", "mass", "time"};
 	char name[3][24] = {"", "", ""}, of[5][60], text[2 * NB_EXPR_UNIT] = "", raised[2 * NB_EXPR_UNIT];
-	const int known = sscanf(plot->units, "%23[^,],%23[^,],%23s", name[0], name[1], name[2]) == 3;
+	const int known = sscanf(plot->units, " %23[^,], %23[^,], %23s", name[0], name[1], name[2]) == 3;
 	const int has_time = !strchr(name[2], '/'); /* not a velocity */
 	snprintf(of[1], sizeof of[1], "%s%s%s", has_time ? name[0] : "", has_time ? "/" : "", name[2]);
 	snprintf(of[4], sizeof of[4], has_time ? "%s%s%s" : "%s/(%s%s)", has_time ? "" : name[0], name[2], "");
