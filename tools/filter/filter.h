@@ -134,7 +134,7 @@ struct nb_waiting {
 	int by_fifo;  /* the input comes through a pipe, perhaps from a run ... */
 	int heeds;    /* ... that has heard of a signal which came here */
 	int is_plain; /* the frame in hand is none of a run that may go on */
-	int copied;   /* it comes from a program that copies, such as cat: 1; 0: not, or not known; -1: not looked for */
+	int copied; /* it comes from a program that copies, such as cat: 1; 0: not, or not known; -1: not looked for */
 	double looked; /* when it was last seen that the processes are alive (nb_now) */
 };
 
