@@ -39,8 +39,8 @@ bench-formats: deps-build
 
 # orbits of few bodies beside known states, which are below DATA=FOLDER: tests/bench/run-orbits; ROWS="solar energy"
 bench-orbits: deps-build
-	@$(MAKE) --no-print-directory all
-	tests/bench/run-orbits $(BUILD) $(DATA) $(ROWS)
+	@$(MAKE) all
+	tests/bench/run-orbits $(BUILD) '$(DATA)' $(foreach r,$(ROWS),'$r')
 
 # PLOT=1: pictures too; SHORT=1: every row with few bodies
 bench-papers: $(if $(filter 1,$(PLOT)),deps-plot,deps-build)

@@ -686,7 +686,8 @@ before_reader() {
 	nb-step -d 0.1 -k 9 --resume run.nb './filter spring' >>run.nb
 	[ "$(times <whole.nb)" = "$(times <run.nb)" ]
 	nb-stats --check <run.nb >/dev/null
-	nb-step -d 0.1 -k 9 --resume run.nb './filter spring' >>run.nb # again: nothing is left to do
+	nb-step -d 0.1 -k 9 --resume run.nb './filter spring' >>run.nb 2>said # again
+	equals "$(cat said)" "nb-step: nothing is left to do: the run has all its steps in 'run.nb'"
 	[ "$(times <whole.nb)" = "$(times <run.nb)" ]
 	head -c -200 saved.nb >cut.nb
 	cp cut.nb before.nb

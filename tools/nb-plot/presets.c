@@ -28,6 +28,8 @@ static const struct preset presets[] = {
 		NULL, LOG_XY, STYLE_LINE, NULL},
 	{"rotation", "mean rotation and radial dispersion against radius", "r", "vphi,sigma_r", "--profile --rings",
 		NULL, NULL, "velocity", LOG_NONE, STYLE_LINE, NULL},
+	{"spectrum", "power spectra of nb-power, a curve for each time", "k", "P", NULL, "time", NULL, NULL, LOG_XY,
+		STYLE_LINE, "shot"},
 	{"surface-density", "surface density profile in rings", "r", "density", "--profile --rings", NULL, NULL,
 		"surface density", LOG_Y, STYLE_LINE, "height"},
 };

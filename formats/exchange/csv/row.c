@@ -41,6 +41,10 @@ static int bad_cell(struct csv_reader *reader, const struct cell *cell, const ch
 		return nb_lines_fail(&reader->lines,
 			"'%.*s' in column '%s' is not %s (decimal comma: put 'tr , .' before)", SHOWN, text, name,
 			want);
+	if (strchr(text, '#'))
+		return nb_lines_fail(&reader->lines,
+			"'%.*s' in column '%s' is not %s (comments behind cells: put \"sed 's/#.*//'\" before)", SHOWN,
+			text, name, want);
 	if (strpbrk(text, " \t;") && *text != ' ')
 		return nb_lines_fail(&reader->lines, "'%.*s' in column '%s' is not %s (what divides cells is %s)",
 			SHOWN, text, name, want, separator_name(reader));
@@ -216,6 +220,8 @@ static int refuse_rest(struct csv_reader *reader, char *line, size_t ncell)
 {
 	char *text = NULL;
 	int quoted = 0, bad = 0;
+	if (line && *nb_text_skip(line) == '#')
+		return nb_lines_fail(&reader->lines, "a comment behind the cells (put \"sed 's/#.*//'\" before)");
 	for (; line; ncell++)
 		line = nb_csv_cell(reader->separator, line, &text, &quoted, &bad);
 	if (ncell == reader->ncell + 1 && !*text && !quoted)
