@@ -21,8 +21,14 @@ int nb_is_fifo(int fd)
 
 int nb_hold_standard(void)
 {
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* open() takes the lowest */
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* open() takes the lowest; nobody can write to a directory, not even by opening it again
+		 */
+		const int taken = fd == STDIN_FILENO ? open("/dev/null", O_WRONLY) : open("/", O_RDONLY | O_DIRECTORY);
+		if (taken != fd)
 			return -1;
+	}
 	return 0;
 }

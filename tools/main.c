@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 {
 	require_stack();
 	if (nb_hold_standard())
-		nb_die(NB_EXIT_FAILED, "/dev/null, in place of a standard stream that is closed:");
+		nb_die(NB_EXIT_FAILED, "what stands for a standard stream that is closed:");
 	const struct nb_tool *tool = tool_of_program(argc > 0 ? argv[0] : "");
 	if (tool)
 		return nb_tool_main(tool, argc, argv);

@@ -191,12 +191,16 @@ static int is_of_run(struct nb_run *run, const struct nb_frame *frame)
 {
 	static const char copiers[] =
 		"cat tac head tail dd pv zcat gzip bzcat bzip2 xzcat xz zstdcat zstd lz4 curl wget";
+	enum { LOOKS = 20 }; /* one may come to no end on a busy machine */
 	char name[NB_HOLDER_NAME];
 	if (!run->waiting.by_fifo || !nb_frame_attribute(frame, "step"))
 		return 0;
-	if (run->waiting.copied < 0)
-		run->waiting.copied = nb_meet_writers(run->files.in, name) == NB_HOLDER_OTHER &&
-				      nb_has_word(copiers, name);
+	if (run->waiting.copied < 0) {
+		enum nb_holder writer = nb_meet_writers(run->files.in, name);
+		for (int k = 1; k < LOOKS && writer == NB_HOLDER_MAYBE && !*name; k++)
+			writer = nb_meet_writers(run->files.in, name);
+		run->waiting.copied = writer == NB_HOLDER_OTHER && nb_has_word(copiers, name);
+	}
 	return !run->waiting.copied;
 }
 
