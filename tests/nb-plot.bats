@@ -116,7 +116,8 @@ plot() {
 	nb-stats --profile --rings --format tsv run.nb | nb-plot | cmp - <(nb-plot surface-density run.nb)
 	nb-stats --profile --rings --format tsv run.nb | nb-plot rotation | cmp - <(nb-plot rotation run.nb)
 	nb-gen lpt -n 512 --redshift 4 >box.nb
-	nb-power --mesh 16 box.nb --format tsv | tee power.tsv | nb-plot | cmp - <(nb-plot -x k -y P --by time --log xy power.tsv)
+	nb-power --mesh 16 box.nb --format tsv >power.tsv
+	nb-plot power.tsv | cmp - <(nb-plot -x k -y P --by time --log xy power.tsv)
 	# of a profile the last frame
 	nb-plot density run.nb | cmp - <(nb-select --frames last run.nb | nb-plot density)
 	nb-plot phase run.nb | cmp - <(nb-plot -x r -y vr --style map run.nb)

@@ -132,8 +132,10 @@ void nb_plot_choose(struct plot *plot, const unsigned char *is_number)
 	for (size_t k = 0; !plot->preset && !x && !plot->y_text && (preset = nb_plot_preset(k)); k++)
 		if (preset->sign && has(plot, preset->sign))
 			plot->preset = preset;
-	if (plot->preset)
+	if (plot->preset) {
 		nb_plot_parse(plot, plot->preset->x, plot->preset->y);
+		plot->by = plot->by ? plot->by : plot->preset->by;
+	}
 	if (plot->x) /* if alone, for a histogram */
 		return;
 	for (size_t c = table->ncolumn; c-- > 0;)

@@ -119,7 +119,7 @@ void nb_step_read_saved(struct step *s, struct nb_frame *frame)
 		nb_die(NB_EXIT_FAILED, "'%s' has no whole frame to go on from%s%s", s->opt.resume, cut ? ": " : "",
 			cut ? cut : "");
 	find_beginning(s, frame);
-	const uint64_t step = s->clock.step = step_of(frame, "step");
+	const uint64_t step = s->saved.step = s->clock.step = step_of(frame, "step");
 	if (cut)
 		nb_warn("'%s': %s; the run goes on from frame %" PRIu64 ", step %" PRIu64, s->opt.resume, cut,
 			frame->number, step);
@@ -130,4 +130,10 @@ void nb_step_read_saved(struct step *s, struct nb_frame *frame)
 	close(s->saved.file);
 	s->saved.file = -1;
 	nb_require_backend(s->run, frame);
+}
+
+void nb_step_warn_if_over(const struct step *s)
+{
+	if (s->run->passed_on && s->clock.step == s->saved.step && !s->run->interrupted)
+		nb_warn("nothing is left to do: the run has all its steps in '%s'", s->opt.resume);
 }

@@ -277,10 +277,8 @@ static int go_on(struct nb_run *run, void *self, struct nb_frame *frame)
 	nb_step_read_saved(s, frame);
 	s->saved.resumed = 1;
 	run->passed_on = 0;
-	const uint64_t begun = s->clock.step;
 	step(run, self, frame);
-	if (run->passed_on && s->clock.step == begun && !run->interrupted)
-		nb_warn("nothing is left to do: the run has all its steps in '%s'", s->opt.resume);
+	nb_step_warn_if_over(s);
 	return !run->passed_on;
 }
 

@@ -82,18 +82,6 @@ uint64_t nb_step_energy_until_look(const struct step *s);
 double nb_step_energy_calm(struct step *s);
 void nb_step_energy_report(const struct energy *e); /* after -v */
 
-/* ---- resume.c: a saved stream ---- */
-
-struct saved {
-	int file;    /* descriptor of the saved stream; -1: none, or it has been read */
-	int resumed; /* the first state is one of a saved stream, and is not written again */
-};
-
-void nb_step_check_saved(const struct step *s); /* that --output does not take its place */
-void nb_step_open_saved(struct step *s);
-/* Reads its last whole frame and finds out with which step its run began. */
-void nb_step_read_saved(struct step *s, struct nb_frame *frame);
-
 /* ---- pipeline.c: the force pipeline as a co-process ---- */
 
 struct force {

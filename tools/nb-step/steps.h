@@ -242,6 +242,20 @@ int nb_step_restart_take_up(struct step *s, size_t k);
 /* The frame gets it, with --restartable. */
 void nb_step_restart_mark(struct step *s);
 
+/* ---- resume.c: a saved stream ---- */
+
+struct saved {
+	int file;      /* descriptor of the saved stream; -1: none, or it has been read */
+	int resumed;   /* the first state is one of a saved stream, and is not written again */
+	uint64_t step; /* that of this state */
+};
+
+void nb_step_check_saved(const struct step *s); /* that --output does not take its place */
+void nb_step_open_saved(struct step *s);
+/* Reads its last whole frame and finds out with which step its run began. */
+void nb_step_read_saved(struct step *s, struct nb_frame *frame);
+void nb_step_warn_if_over(const struct step *s); /* after a run that has found nothing to do */
+
 /* ---- megno.c ---- */
 /* With --megno, of the options, and room for a run whose first state is known. */
 void nb_step_megno_check(const struct step *s);
