@@ -159,6 +159,8 @@ static void leave_if_interrupted(struct nb_run *run)
 	if (run->waiting.heeds || !nb_interrupted())
 		return;
 	run->waiting.heeds = 1;
+	if (nb_interrupt_held() >= NB_HOLD_RUN) /* one that has begun since this wait did */
+		return;
 	struct pollfd input = {run->files.in, POLLIN, 0};
 	if (nb_interrupt_pass_on(run->files.in))
 		return;
@@ -171,10 +173,7 @@ static void leave_if_interrupted(struct nb_run *run)
 /* What waits for input must live until there is none, if that comes from a run. */
 static void watch_interrupt(struct watch *w, struct nb_run *run)
 {
-	if (!run->waiting.by_fifo || nb_interrupt_held() >= NB_HOLD_RUN)
-		return;
-	nb_interrupt_hold(NB_HOLD_INPUT);
-	if (!run->waiting.heeds)
+	if (run->waiting.by_fifo && nb_interrupt_hold_input() && !run->waiting.heeds)
 		watch_file(w, nb_interrupt_file(), POLLIN);
 }
 

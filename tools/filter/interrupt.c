@@ -131,10 +131,21 @@ void nb_interrupt_end(void)
 		nb_interrupt_end_by(own);
 }
 
+/* Instances are threads: what one of them holds for its input must not take the place of another one's run. */
+static int change(enum nb_hold from, enum nb_hold to)
+{
+	sig_atomic_t before = (sig_atomic_t)from;
+	(void)__atomic_compare_exchange_n(&held, &before, (sig_atomic_t)to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return before < NB_HOLD_RUN;
+}
+
+int nb_interrupt_hold_input(void)
+{
+	return change(NB_HOLD_NOTHING, NB_HOLD_INPUT);
+}
+
 void nb_interrupt_let_go(void)
 {
-	if (held >= NB_HOLD_RUN)
-		return;
-	held = NB_HOLD_NOTHING;
-	nb_interrupt_end();
+	if (change(NB_HOLD_INPUT, NB_HOLD_NOTHING))
+		nb_interrupt_end();
 }

@@ -16,6 +16,8 @@ void nb_interrupt_watch(void);
 enum nb_hold { NB_HOLD_NOTHING, NB_HOLD_INPUT, NB_HOLD_RUN, NB_HOLD_SHOWN_RUN };
 void nb_interrupt_hold(enum nb_hold what);
 enum nb_hold nb_interrupt_held(void);
+/* Holds signals for a stream; 0: a run is held, and stays so. */
+int nb_interrupt_hold_input(void);
 /* Unless a run is held: a signal ends the process from now on, and if one has come already, it ends here. */
 void nb_interrupt_let_go(void);
 /* The same for a process that waits while another one does its work: it is told through this link. */
