@@ -24,8 +24,7 @@ int nb_hold_standard(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* open() takes the lowest; nobody can write to a directory, not even by opening it again
-		 */
+		/* open() takes the lowest; a directory cannot be written, not even by who opens it again */
 		const int taken = fd == STDIN_FILENO ? open("/dev/null", O_WRONLY) : open("/", O_RDONLY | O_DIRECTORY);
 		if (taken != fd)
 			return -1;

@@ -57,28 +57,27 @@ static int is_operand(const struct nb_tool *tool, const char *name)
 	return 0;
 }
 
-static _Noreturn void ambiguous(const struct nb_unknown *unknown, const char *name)
+/* Of a name with which several options begin. */
+static void refuse_ambiguous(const struct nb_unknown *unknown, const char *name)
 {
 	char list[256] = "";
 	size_t length = 0;
+	int begun = 0;
 	for (size_t k = 0; k < unknown->n && length < sizeof list; k++)
 		if (strncmp(unknown->row[k]->name, name, strcspn(name, "=")) == 0)
-			length += (size_t)snprintf(list + length, sizeof list - length, "%s'--%s'", length ? ", " : "",
+			length += (size_t)snprintf(list + length, sizeof list - length, "%s'--%s'", begun++ ? ", " : "",
 				unknown->row[k]->name);
-	nb_die(NB_EXIT_USAGE, "ambiguous option '--%s' (%s%s)", name, list, length < sizeof list ? "" : " ...");
+	if (begun > 1)
+		nb_die(NB_EXIT_USAGE, "ambiguous option '--%s' (%s%s)", name, list, length < sizeof list ? "" : " ...");
 }
 
 _Noreturn void nb_unknown_option(const struct nb_unknown *unknown, int letter)
 {
 	const char *name = name_of(unknown);
-	int begun = 0; /* options that begin with the name */
 	nb_unknown_before(unknown);
 	if (letter)
 		unknown_letter(unknown, letter);
-	for (size_t k = 0; k < unknown->n; k++)
-		begun += strncmp(unknown->row[k]->name, name, strcspn(name, "=")) == 0;
-	if (begun > 1)
-		ambiguous(unknown, name);
+	refuse_ambiguous(unknown, name);
 	if (is_operand(unknown->tool, name))
 		nb_die(NB_EXIT_USAGE, "unknown option '--%s' (it is an operand: '%s %s')", name, nb_program(),
 			unknown->tool->operands);
