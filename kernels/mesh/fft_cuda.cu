@@ -1,9 +1,10 @@
 /* The transform of a mesh on the device: rows along z, columns along y, columns along x; the other way round to go
  * back, where real and imaginary parts change places before and after.  A block reads a few lines,
  * makes the passes between the first and the last in shared memory, and writes them back, so the mesh is read and
- * written three times.  In a pass each thread has some butterflies in registers; all threads read before one writes, so
- * lines stay in place.  Lines do not depend on each other, and what a thread adds on nothing but m: the same bytes on
- * every device. Registers are limited so that a multiprocessor has two blocks. */
+ * written three times.  A field begins with the modes of masses, which the first columns solve for as they read them.
+ * In a pass each thread has some butterflies in registers; all threads read before one writes, so lines stay in place.
+ * Lines do not depend on each other, and what a thread adds on nothing but m: the same bytes on every device. Registers
+ * are limited so that a multiprocessor has two blocks. */
 #include "kernels/mesh/mesh_internal.cuh"
 
 #include <stdlib.h>
@@ -229,16 +230,37 @@ static __global__ void __launch_bounds__((TWOS ? MOST : MIXED) / VALUES, 2)
 	transform<true, TWOS>(l, x, from, to);
 }
 
-/* count columns side by side in each of gridDim.y parts, whose pairs are `stride` apart. */
-template <bool TWOS, bool BACK>
+/* A field as it is found from the modes of painted masses; mass null: columns have their modes. */
+struct solution {
+	const double2 *mass;
+	const double *smooth; /* of nb_mesh_smooth */
+	nb_mesh_field field;
+	double unit;
+};
+
+/* count columns side by side in each of gridDim.y parts, whose pairs are `stride` apart.  SOLVED: they are all columns
+ * along x, and begin as modes of the field. */
+template <bool TWOS, bool BACK, bool SOLVED>
 static __global__ void __launch_bounds__((TWOS ? MOST : MIXED) / VALUES, 2)
-	columns_kernel(const __grid_constant__ lines l, size_t stride, size_t count, size_t part, double2 *mesh)
+	columns_kernel(const __grid_constant__ lines l, size_t stride, size_t count, size_t part, double2 *mesh,
+		const __grid_constant__ solution of)
 {
 	extern __shared__ nb_complex x[];
 	const size_t first = (size_t)blockIdx.x * l.width;
+	const int half = l.m / 2 + 1, y = SOLVED ? (int)first / half : 0, z = (int)first - y * half;
 	double2 *at = mesh + blockIdx.y * part + first;
+	const auto mode = [&](int j, int b) {
+		if (!SOLVED)
+			return at[j * stride + b];
+		const double2 v = of.mass[j * stride + first + b];
+		const int next = z + b >= half, qy = y + next, qz = z + b - next * half;
+		double solved[2] = {v.x, v.y};
+		nb_mesh_solve(of.field, of.unit * of.smooth[j] * of.smooth[qy] * of.smooth[qz], nb_mesh_wave(j, l.m),
+			nb_mesh_wave(qy, l.m), qz, solved);
+		return make_double2(solved[0], solved[1]);
+	};
 	const auto from = [&](int j, int b) {
-		const double2 v = first + b < count ? at[j * stride + b] : make_double2(0, 0);
+		const double2 v = first + b < count ? mode(j, b) : make_double2(0, 0);
 		nb_complex z;
 		z.re = BACK ? v.y : v.x;
 		z.im = BACK ? v.x : v.y;
@@ -267,33 +289,34 @@ static size_t bytes_of(const lines &l)
 	return ((size_t)with_gaps(l.m) << l.log_width) * sizeof(nb_complex);
 }
 
-template <bool TWOS, bool BACK> static int transform_mesh(const lines &l, double unit, double *mesh)
+template <bool TWOS, bool BACK> static int transform_mesh(const lines &l, double unit, double *mesh, const solution &of)
 {
 	const size_t side = (size_t)l.m, row = nb_mesh_row(l.m), plane = side * row / 2;
 	const unsigned threads = (unsigned)(l.m * l.width + 32 * VALUES - 1) / (32 * VALUES) * 32;
 	const size_t shared = bytes_of(l);
 	const unsigned rows = nb_cuda_blocks(side * side, 2 * l.width), across = nb_cuda_blocks(plane, l.width);
-	const auto columns = columns_kernel<TWOS, BACK>;
-	const void *const kernel[] = {(void *)rows_kernel<TWOS>, (void *)rows_back_kernel<TWOS>, (void *)columns};
+	const auto columns = columns_kernel<TWOS, BACK, false>, solved = columns_kernel<TWOS, true, true>;
+	const void *const kernel[] = {
+		(void *)rows_kernel<TWOS>, (void *)rows_back_kernel<TWOS>, (void *)columns, (void *)solved};
 	for (const void *k : kernel)
 		NB_CUDA_TRY(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
 	if (BACK)
-		columns<<<across, threads, shared>>>(l, plane, plane, 0, (double2 *)mesh);
+		(of.mass ? solved : columns)<<<across, threads, shared>>>(l, plane, plane, 0, (double2 *)mesh, of);
 	else
 		rows_kernel<TWOS><<<rows, threads, shared>>>(l, unit, side * side, row, mesh);
 	NB_CUDA_LAUNCHED();
 	columns<<<dim3(nb_cuda_blocks(row / 2, l.width), l.m), threads, shared>>>(
-		l, row / 2, row / 2, plane, (double2 *)mesh);
+		l, row / 2, row / 2, plane, (double2 *)mesh, of);
 	NB_CUDA_LAUNCHED();
 	if (BACK)
 		rows_back_kernel<TWOS><<<rows, threads, shared>>>(l, side * side, row, mesh);
 	else
-		columns<<<across, threads, shared>>>(l, plane, plane, 0, (double2 *)mesh);
+		columns<<<across, threads, shared>>>(l, plane, plane, 0, (double2 *)mesh, of);
 	NB_CUDA_LAUNCHED();
 	return NB_OK;
 }
 
-template <bool BACK> static int transform_any(size_t shared, int m, double unit, double *mesh)
+template <bool BACK> static int transform_any(size_t shared, int m, double unit, double *mesh, const solution &of = {})
 {
 	nb_cuda_buffer<double> root;
 	lines l = {};
@@ -314,8 +337,8 @@ template <bool BACK> static int transform_any(size_t shared, int m, double unit,
 	}
 	NB_TRY(make_roots(m, root));
 	l.root = (const double2 *)root.ptr;
-	return m == 1 << l.log_m ? transform_mesh<true, BACK>(l, unit, mesh)
-				 : transform_mesh<false, BACK>(l, unit, mesh);
+	return m == 1 << l.log_m ? transform_mesh<true, BACK>(l, unit, mesh, of)
+				 : transform_mesh<false, BACK>(l, unit, mesh, of);
 }
 
 int nb_mesh_transform_within_cuda(size_t shared, int m, double unit, void *mesh)
@@ -340,4 +363,26 @@ int nb_mesh_transform_back_cuda(int m, double *mesh)
 	size_t shared;
 	NB_TRY(nb_mesh_shared(&shared));
 	return nb_mesh_transform_back_within_cuda(shared, m, mesh);
+}
+
+int nb_mesh_field_within_cuda(
+	size_t shared, const struct nb_mesh_poisson *of, enum nb_mesh_field field, const double *mass, double *to)
+{
+	const size_t m = (size_t)of->m;
+	nb_cuda_buffer<double> smooth;
+	double *host = (double *)malloc(m * sizeof *host);
+	int status = host ? nb_mesh_smooth(of, host) : (int)NB_ENOMEM;
+	if (!status)
+		status = nb_mesh_send_table(host, m, smooth);
+	free(host);
+	NB_TRY(status);
+	return transform_any<true>(
+		shared, of->m, 0, to, {(const double2 *)mass, smooth.ptr, field, nb_mesh_field_unit(of, field)});
+}
+
+int nb_mesh_field_cuda(const struct nb_mesh_poisson *of, enum nb_mesh_field field, const double *mass, double *to)
+{
+	size_t shared;
+	NB_TRY(nb_mesh_shared(&shared));
+	return nb_mesh_field_within_cuda(shared, of, field, mass, to);
 }

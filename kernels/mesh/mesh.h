@@ -136,7 +136,8 @@ NB_MUST_CHECK int nb_mesh_shells_cpu(
 NB_MUST_CHECK int nb_mesh_paint_cuda(const struct nb_mesh_paint *paint, void *mesh, void *shifted);
 NB_MUST_CHECK int nb_mesh_transform_cuda(int m, double unit, void *mesh);
 NB_MUST_CHECK int nb_mesh_transform_back_cuda(int m, double *mesh);
-NB_MUST_CHECK int nb_mesh_poisson_cuda(
+/* nb_mesh_poisson_cpu, and then nb_mesh_transform_back_cpu; `to` is another mesh than `mass`. */
+NB_MUST_CHECK int nb_mesh_field_cuda(
 	const struct nb_mesh_poisson *of, enum nb_mesh_field field, const double *mass, double *to);
 NB_MUST_CHECK int nb_mesh_gather_cuda(const struct nb_mesh_gather *gather, double *value, size_t stride);
 NB_MUST_CHECK int nb_mesh_shells_cuda(

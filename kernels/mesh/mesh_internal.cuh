@@ -32,6 +32,8 @@ NB_MUST_CHECK int nb_mesh_paint_within_cuda(
 	size_t shared, const struct nb_mesh_paint *paint, void *mesh, void *shifted);
 NB_MUST_CHECK int nb_mesh_transform_within_cuda(size_t shared, int m, double unit, void *mesh);
 NB_MUST_CHECK int nb_mesh_transform_back_within_cuda(size_t shared, int m, double *mesh);
+NB_MUST_CHECK int nb_mesh_field_within_cuda(
+	size_t shared, const struct nb_mesh_poisson *of, enum nb_mesh_field field, const double *mass, double *to);
 NB_MUST_CHECK int nb_mesh_gather_within_cuda(
 	size_t shared, const struct nb_mesh_gather *gather, double *value, size_t stride);
 

@@ -41,11 +41,23 @@ static __device__ uint32_t brick_of(double3 u, int side, int log)
 	return (((uint32_t)u.x >> log) * side + ((uint32_t)u.y >> log)) * side + ((uint32_t)u.z >> log);
 }
 
+/* Counts a body of each lane, and returns how many of its brick were counted before it.  Lanes of one brick, which most
+ * are where bodies that follow each other lie together, count as one. */
+static __device__ uint32_t count_in(uint32_t brick, uint32_t *count)
+{
+	const unsigned lane = threadIdx.x % 32, same = __match_any_sync(__activemask(), brick);
+	const int first = __ffs((int)same) - 1;
+	uint32_t before = 0;
+	if ((int)lane == first)
+		before = atomicAdd(&count[brick], (uint32_t)__popc(same));
+	return __shfl_sync(same, before, first) + (uint32_t)__popc(same & ((1u << lane) - 1));
+}
+
 static __global__ void count_kernel(const __grid_constant__ nb_mesh_paint paint, int side, int log, uint32_t *count)
 {
 	const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i < paint.n)
-		atomicAdd(&count[brick_of(place_of(paint, i), side, log)], 1);
+		(void)count_in(brick_of(place_of(paint, i), side, log), count);
 }
 
 static __global__ void place_kernel(
@@ -56,7 +68,7 @@ static __global__ void place_kernel(
 		return;
 	const double3 u = place_of(paint, i);
 	const double mass = (paint.mass ? paint.mass[i] : 1) / paint.unit;
-	body[atomicAdd(&next[brick_of(u, side, log)], 1)] = {u.x, u.y, u.z, mass};
+	body[count_in(brick_of(u, side, log), next)] = {u.x, u.y, u.z, mass};
 }
 
 /* The chunks of each brick, and 0 after the last one. */

@@ -250,8 +250,7 @@ static int add_mesh(const nb_treepm_plan &plan, const nb_treepm &how, const nb_t
 	const nb_mesh_gather gather = {
 		targets.n, targets.pos, plan.box, m, how.order, field.ptr, targets.begin, (int)plan.side};
 	for (int c = 0; c < fields; c++) {
-		NB_TRY(nb_mesh_poisson_cuda(&poisson, (enum nb_mesh_field)c, mass.ptr, field.ptr));
-		NB_TRY(nb_mesh_transform_back_cuda(m, field.ptr));
+		NB_TRY(nb_mesh_field_cuda(&poisson, (enum nb_mesh_field)c, mass.ptr, field.ptr));
 		NB_TRY(nb_mesh_gather_cuda(&gather, sum + c * targets.n, 1));
 	}
 	return NB_OK;

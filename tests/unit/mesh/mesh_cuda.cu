@@ -159,6 +159,16 @@ static void gather_by_cells(bodies b, nb_mesh_gather of, const std::vector<doubl
 	}
 }
 
+/* Of a mesh, what is not behind its rows. */
+static std::vector<double> cells_of(int m, const std::vector<double> &mesh)
+{
+	std::vector<double> cells;
+	for (size_t k = 0; k < mesh.size(); k++)
+		if (k % nb_mesh_row(m) < (size_t)m)
+			cells.push_back(mesh[k]);
+	return cells;
+}
+
 static void gravity(int m, int order)
 {
 	const bodies b = make_bodies(1000, false);
@@ -166,13 +176,21 @@ static void gravity(int m, int order)
 	std::vector<double> modes(nb_mesh_bytes(m) / 8), want(modes.size());
 	for (double &v : modes)
 		v = uniform() - 0.5;
-	const device<double> mass(modes), field(modes.size());
 	const nb_mesh_poisson poisson = {m, order, 2.5, 0.2};
+	WANT(nb_mesh_transform_real_cpu(m, modes.data()) == NB_OK);
+	const device<double> mass(modes), field(modes.size());
 	for (int c = 0; c < 4; c++) {
 		snprintf(label, sizeof label, "m %d, order %d, field %d", m, order, c);
 		WANT(nb_mesh_poisson_cpu(&poisson, (enum nb_mesh_field)c, modes.data(), want.data()) == NB_OK);
-		WANT(nb_mesh_poisson_cuda(&poisson, (enum nb_mesh_field)c, mass.p, field.p) == NB_OK);
-		WANT(difference(field.host(), want) < 1e-14);
+		WANT(nb_mesh_transform_back_cpu(m, want.data()) == NB_OK);
+		WANT(nb_mesh_field_cuda(&poisson, (enum nb_mesh_field)c, mass.p, field.p) == NB_OK);
+		const std::vector<double> first = field.host();
+		WANT(difference(cells_of(m, first), cells_of(m, want)) < 1e-14);
+		for (const size_t shared : {LITTLE, MIDDLE}) {
+			WANT(nb_mesh_field_within_cuda(shared, &poisson, (enum nb_mesh_field)c, mass.p, field.p) ==
+				NB_OK);
+			WANT(field.host() == first);
+		}
 	}
 	std::vector<double> sum(3000, 1.0);
 	const device<double> there(sum);
