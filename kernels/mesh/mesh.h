@@ -42,6 +42,8 @@ static inline size_t nb_mesh_bytes(int m)
 
 /* The least number of cells, m or more, that can be transformed: it has no prime factor above 7. */
 int nb_mesh_size(int m);
+/* The same, or of the numbers up to a 20th above m the least one that takes the fewest passes. */
+int nb_mesh_quick_size(int m);
 
 /* The unit in which masses of this sum are painted, a power of two: the sum is less than 2^62 of it. */
 double nb_mesh_unit(double total);

@@ -29,6 +29,19 @@ int nb_mesh_size(int m)
 	return m;
 }
 
+int nb_mesh_quick_size(int m)
+{
+	int radix[NB_FFT_PASSES], best = nb_mesh_size(m), fewest = nb_fft_factor(best, radix);
+	for (int other = best + 1; other <= m + m / 20; other++) {
+		const int passes = nb_fft_factor(other, radix);
+		if (passes && passes < fewest) {
+			best = other;
+			fewest = passes;
+		}
+	}
+	return best;
+}
+
 /* cos and sin of t / m turns, t >= 0, from an angle in the first quadrant */
 static void turn(long t, long m, double *c, double *s)
 {

@@ -6,13 +6,19 @@
 #include <math.h>
 #include <string.h>
 
-enum { CELLS = 2 }; /* along the cut */
+enum {
+	CELLS = 2, /* along the cut */
+	LONG = 512 /* cells of a mesh that may be longer if it is transformed in fewer passes: no less than 4 from there
+		      on */
+};
 
 struct nb_treepm nb_treepm_choose(size_t n, double split)
 {
 	struct nb_treepm how = {0, 6, split > 0 ? split : 1.3, split < 1.75 ? 6.5 : 7};
 	const double along = ceil(2 * cbrt((double)n) * (1 - 0x1p-40)), least = ceil(how.cut * how.split / 0.4);
-	how.mesh = nb_mesh_size((int)fmin(fmax(along, fmax(least, NB_MESH_LEAST)), NB_MESH_MOST));
+	const int m = (int)fmin(fmax(along, fmax(least, NB_MESH_LEAST)), NB_MESH_MOST), side = m / 2;
+	const int lattice = (size_t)side * (size_t)side * (size_t)side == n && nb_mesh_size(m) == m; /* maybe */
+	how.mesh = m < LONG || lattice ? nb_mesh_size(m) : nb_mesh_quick_size(m);
 	return how;
 }
 

@@ -30,8 +30,9 @@ struct nb_treepm {
 };
 
 /* Order 6, a cut of 6.5, from a split of 1.75 cells on 7, and 2 n^(1/3) cells or the next number of them that can be
- * transformed, but so many that the cut is at 0.4 of the box at most.  split 0: 1.3.  Bodies on a lattice whose edge
- * divides that of the mesh do not feel it. */
+ * transformed, but so many that the cut is at 0.4 of the box at most.  From 512 cells on they are up to a 20th more if
+ * that takes fewer passes, and n is not that of a lattice of half as many.  split 0: 1.3.  Bodies on a lattice whose
+ * edge divides that of the mesh do not feel it. */
 struct nb_treepm nb_treepm_choose(size_t n, double split);
 /* The distance at which the near part ends; nb_treepm_cpu needs less than half of the box. */
 double nb_treepm_reach(const struct nb_treepm *how, double box);

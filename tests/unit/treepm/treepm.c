@@ -145,6 +145,10 @@ static void check_lattice(void)
 	CHECK(nb_treepm_choose(g.n, 0).mesh == 24 && nb_treepm_choose(1, 0).mesh == 24);
 	CHECK(nb_treepm_choose(1, 2).mesh == 35 && nb_treepm_choose(125 * 125 * 125, 1.5).mesh == 250);
 	CHECK(nb_treepm_choose(SIZE_MAX, 0).mesh == NB_MESH_MOST);
+	CHECK(nb_treepm_choose((size_t)1 << 28, 0).mesh == 1344 && nb_treepm_choose((size_t)1 << 27, 0).mesh == 1024);
+	CHECK(nb_treepm_choose(600 * 600 * 600, 0).mesh == 1200 &&
+		nb_treepm_choose(600 * 600 * 600 + 1, 0).mesh == 1225);
+	CHECK(nb_treepm_choose(255 * 255 * 255 + 1, 0).mesh == 512);
 	CHECK(nb_treepm_cpu(&g, 4, &how, NULL, NULL, NULL) == NB_OK);
 	for (size_t i = 0; i < g.n; i++) {
 		CHECK(fabs(pot[i] - g.G * 2 * OWN * 12 / 4) < 1e-5 * pot[i]);
