@@ -35,6 +35,8 @@ enum nb_isa nb_cpu_isa(void);
 const char *nb_cpu_isa_name(enum nb_isa isa);
 /* Whether it is the name of one, of any family. */
 int nb_cpu_knows_isa(const char *name);
+/* Whether that is NB_ISA_AVX512 with carry-less multiplication of 512 bits, which not all such processors have. */
+int nb_cpu_folds_checksums(void);
 
 enum {
 	NB_THREADS_MOST = 4096,

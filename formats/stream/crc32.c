@@ -28,10 +28,7 @@ static int can_fold;
 
 __attribute__((constructor)) static void look_at_processor(void)
 {
-	__builtin_cpu_init();
-	can_fold = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-		   __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq") &&
-		   nb_cpu_isa() == NB_ISA_AVX512;
+	can_fold = nb_cpu_folds_checksums();
 }
 
 NB_FOLDING static inline __m512i factors(int d)
