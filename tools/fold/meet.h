@@ -15,6 +15,8 @@
  * (surroundings.h).  The reader is
  *   - of the writer:  SO_PEERCRED of the connection;
  *   - of the host:    the credentials with its first record, as the socket may be one that was handed over.
+ * The writer looks at the surroundings of the first, before the host has time for it; the host has the same rights, as
+ * whoever hands over his socket has looked at it.
  *
  * Library code: nothing is printed, nothing exits (except where nb_meet_wait raises a signal).  All descriptors are
  * close-on-exec and above standard error.  NB_FOLD=off in the environment: nobody listens and nobody looks. */

@@ -90,7 +90,8 @@ static int connect_to(int fd, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 }
 
 /* Whether the process that has bound the name may have done so: it reads the FIFO; or it has handed over, as a program
- * of this build, and another one of this build reads it. */
+ * of this build, and another one of this build reads it.  Its rights are those of the host, to which it has handed over
+ * if it is not the host. */
 static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_WHY_SIZE])
 {
 	char name[NB_HOLDER_NAME];
@@ -99,8 +100,10 @@ static int listener_is_right(int link, const struct nb_fifo *fifo, char why[NB_W
 		return plain(why, "it reads its own output");
 	const int same = pid > 0 && nb_runs_this_program(pid);
 	const int reads = pid > 0 && nb_fifo_held(pid, fifo, NB_READ_END, nb_now() + PATIENCE);
-	if (same && (reads || nb_fifo_holder(fifo, NB_READ_END, nb_now() + NB_MEET_SEARCH, name) == NB_HOLDER_OURS))
-		return 1;
+	if (same && (reads || nb_fifo_holder(fifo, NB_READ_END, nb_now() + NB_MEET_SEARCH, name) == NB_HOLDER_OURS)) {
+		const char *differs = nb_surroundings_differ(pid, NB_SAME_RIGHTS);
+		return differs ? plain(why, "%s", differs) : 1;
+	}
 	if (reads)
 		return plain(why, "the reader is another program, or a copy or another build of this one");
 	return plain(why, "another program has the name of the socket");
@@ -121,10 +124,7 @@ static int host_is_right(int link, const struct nb_fifo *fifo, int commands, cha
 		return plain(why, "the reader is of another build");
 	if (!nb_runs_this_program(pid) || !nb_fifo_held_at(pid, (int)hello.value, fifo, NB_READ_END))
 		return plain(why, "another program answers for the reader");
-	const char *differs = nb_surroundings_differ(pid, NB_SAME_RIGHTS);
-	if (!differs && commands && !nb_inherits_same(pid))
-		differs = "other open files for its commands";
-	return differs ? plain(why, "%s", differs) : 1;
+	return commands && !nb_inherits_same(pid) ? plain(why, "other open files for its commands") : 1;
 }
 
 /* What is offered, which takes a moment, while the host is on its way. */
