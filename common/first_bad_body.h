@@ -24,7 +24,7 @@ static size_t FIRST_BAD_IN_BLOCK(const TYPE *x, size_t count, unsigned what)
 
 static size_t FIRST_BAD(const TYPE *x, size_t count, unsigned what)
 {
-	enum { BLOCK = 4096 };
+	enum { BLOCK = 1024 };
 	if (count <= PARALLEL)
 		return FIRST_BAD_IN_BLOCK(x, count, what);
 	size_t first = count;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARALLEL = 100000 /* numbers: fewer are not worth starting threads */ };
+enum { PARALLEL = 12000 /* numbers: fewer are not worth starting threads */ };
 
 static void *host_alloc(const struct nb_space *space, size_t bytes)
 {

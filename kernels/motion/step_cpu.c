@@ -1,6 +1,6 @@
-/* Each of these loops does a few operations per number loaded: memory decides their speed, so threads are
- * worth their start only where the arrays leave the cache.  Below that no parallel region is entered: even with one
- * thread it costs more than a step of a few bodies. */
+/* Each of these loops does a few operations per number loaded, which takes longest where threads before have left the
+ * numbers in caches of their own.  Of a few bodies no parallel region is entered: even with one thread it costs more
+ * than a step of theirs. */
 #include "kernels/motion/step.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "common/lap.h"
 #include "common/periodic.h"
 
-enum { PARALLEL = 100000 /* numbers */, BLOCK = 4096, SIDE = 12, BODIES = 64 * SIDE };
+enum { PARALLEL = 12000 /* numbers */, BLOCK = 1024, SIDE = 12, BODIES = 64 * SIDE };
 
 static size_t end_of(size_t first, size_t block, size_t count)
 {
