@@ -5,9 +5,9 @@
  * single children never exists: the tree has fewer than 2 n nodes.  Where keys end and bodies are still too many for a
  * leaf, they have deeper keys (kernels/order/deep.h), which replace the others from there on.
  * Of order 0 there is the shape alone: first, count, child and nchild.  It needs no masses, and without positions,
- * which may be NULL then, bodies of one key are a leaf, as many as they are. Built level by level: every thread splits
- * its part of the level's nodes into a buffer of its own, and copies that to where the parts before it end.  Moments go
- * upwards, level by level. */
+ * which may be NULL then, bodies of one key are a leaf, as many as they are.  Built level by level: each part of a
+ * level's nodes is split into a buffer of its own, which is copied to where those of the parts before it end.  Moments
+ * go upwards, level by level. */
 #include "kernels/tree/tree.h"
 
 #include <math.h>
@@ -31,8 +31,15 @@ struct range {
 /* Ranges in a buffer that grows. */
 struct ranges {
 	struct range *at;
-	size_t n, capacity, before; /* before: where those of this part go */
+	size_t n, capacity;
 };
+
+/* What a thread makes of a part of a level, in cache lines that no other thread writes. */
+struct part {
+	struct ranges out; /* children */
+	size_t ties;
+	int failed;
+} __attribute__((aligned(64)));
 
 static int ranges_reserve(struct ranges *r, size_t n)
 {
@@ -111,6 +118,7 @@ struct keys {
 	const double *pos;
 	int dim;
 	uint32_t leaf_size;
+	int settled; /* the number of levels whose last one has deeper keys where they help */
 };
 
 /* Whether a node is too many bodies for a leaf, all of one key. */
@@ -162,59 +170,113 @@ static int deepen(const struct shape *s, struct keys *keys, size_t ties)
 	return status;
 }
 
-/* Splits the nodes of the last level, each thread a part of them into a buffer.  *ties: how many of them are. */
-static int split_level(struct shape *s, const struct keys *keys, struct ranges *part, int nt, size_t *ties)
+/* Splits the nodes begin .. end - 1. */
+static void split_nodes(struct shape *s, const struct keys *keys, size_t begin, size_t end, struct part *part)
 {
-	const size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
-	size_t tied = 0;
-	int failed = 0;
-#pragma omp parallel for schedule(static, 1) num_threads(nt) reduction(| : failed) reduction(+ : tied) if (nt > 1)
-	for (int t = 0; t < nt; t++) {
-		const size_t begin = lo + n * (size_t)t / (size_t)nt, end = lo + n * (size_t)(t + 1) / (size_t)nt;
-		part[t].n = 0;
-		for (size_t i = begin; i < end && !failed; i++) {
-			failed = ranges_reserve(&part[t], part[t].n + 8);
-			if (!failed)
-				s->nchild[i] = split(
-					keys->key, s->node.at[i], keys->dim, keys->leaf_size, &part[t], &tied);
-		}
+	part->out.n = part->ties = 0;
+	part->failed = 0;
+	for (size_t i = begin; i < end && !part->failed; i++) {
+		part->failed = ranges_reserve(&part->out, part->out.n + 8);
+		if (!part->failed)
+			s->nchild[i] = split(
+				keys->key, s->node.at[i], keys->dim, keys->leaf_size, &part->out, &part->ties);
 	}
-	*ties = tied;
-	return failed ? NB_ENOMEM : NB_OK;
 }
 
-/* Splits the nodes of the last level and appends their children as the next level. */
-static int shape_grow(struct shape *s, struct keys *keys, struct ranges *part, int npart)
+/* What the parts of a level give, and whether it can be appended. */
+struct outcome {
+	size_t nnew, ties;
+	int failed, fits;
+};
+
+static struct outcome outcome_of(
+	const struct shape *s, const struct keys *keys, int nlevel, const struct part *part, size_t npart)
 {
-	const size_t lo = s->level[s->nlevel - 1], n = s->level[s->nlevel] - lo;
-	if (s->nlevel + 1 >= MAX_LEVEL)
-		return NB_ELIMIT; /* not reached: every level is half of the one above */
-	const int nt = n < SERIAL_LEVEL ? 1 : npart;
-	size_t ties, nnew = 0;
-	int status = split_level(s, keys, part, nt, &ties);
-	if (!status && ties && keys->pos) {
-		status = deepen(s, keys, ties);
-		status = status ? status : split_level(s, keys, part, nt, &ties);
+	struct outcome o = {0, 0, 0, 0};
+	for (size_t k = 0; k < npart; k++) {
+		o.nnew += part[k].out.n;
+		o.ties += part[k].ties;
+		o.failed |= part[k].failed;
 	}
-	for (int t = 0; t < nt; t++) {
-		part[t].before = s->node.n + nnew;
-		nnew += part[t].n;
+	o.ties = keys->pos && keys->settled != nlevel ? o.ties : 0;
+	o.fits = !o.failed && !o.ties && s->level[nlevel] + o.nnew <= s->node.capacity && nlevel + 1 < MAX_LEVEL;
+	return o;
+}
+
+/* The children of the nodes begin .. end - 1 become those from next on. */
+static void append(struct shape *s, const struct ranges *child, size_t begin, size_t end, size_t next)
+{
+	if (child->n)
+		memcpy(s->node.at + next, child->at, child->n * sizeof *child->at);
+	for (size_t i = begin; i < end; i++) {
+		s->child[i] = s->nchild[i] ? (uint32_t)next : 0;
+		next += s->nchild[i];
 	}
-	if (status || shape_reserve(s, s->node.n + nnew))
-		return status ? status : NB_ENOMEM;
-#pragma omp parallel for schedule(static, 1) num_threads(nt) if (nt > 1)
-	for (int t = 0; t < nt; t++) {
-		size_t next = part[t].before;
-		if (part[t].n)
-			memcpy(s->node.at + next, part[t].at, part[t].n * sizeof *part[t].at);
-		for (size_t i = lo + n * (size_t)t / (size_t)nt; i < lo + n * (size_t)(t + 1) / (size_t)nt; i++) {
-			s->child[i] = s->nchild[i] ? (uint32_t)next : 0;
-			next += s->nchild[i];
+}
+
+/* The first of the nodes lo .. hi - 1 that begins at this body or behind it. */
+static size_t node_at(const struct shape *s, size_t lo, size_t hi, size_t body)
+{
+	while (lo < hi) {
+		const size_t middle = lo + (hi - lo) / 2;
+		if (s->node.at[middle].first < body)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo;
+}
+
+/* Splits the last level, appends the children as the next one, and goes on: as long as levels are wide or not, and what
+ * they give can be appended.  Returns what the last of them gives.  A thread has the nodes of its share of the bodies,
+ * at every level. */
+static struct outcome grow(struct shape *s, const struct keys *keys, struct part *part, int npart, int wide)
+{
+	struct outcome last = {0, 0, 0, 0};
+#pragma omp parallel num_threads(npart) if (wide)
+	{
+		const size_t nt = (size_t)omp_get_num_threads(), t = (size_t)omp_get_thread_num();
+		struct outcome o = {0, 0, 0, 1};
+		int nlevel = s->nlevel;
+		size_t lo = s->level[nlevel - 1], n = s->level[nlevel] - lo;
+		for (; o.fits && n > 0 && (n >= SERIAL_LEVEL && npart > 1) == wide; lo += n, n = o.nnew, nlevel++) {
+			const size_t begin = node_at(s, lo, lo + n, keys->n * t / nt),
+				     end = node_at(s, begin, lo + n, keys->n * (t + 1) / nt);
+			split_nodes(s, keys, begin, end, &part[t]);
+#pragma omp barrier
+			o = outcome_of(s, keys, nlevel, part, nt);
+			size_t next = lo + n;
+			for (size_t k = 0; k < t; k++)
+				next += part[k].out.n;
+			if (o.fits)
+				append(s, &part[t].out, begin, end, next);
+			if (t == 0 && o.fits)
+				s->level[nlevel + 1] = lo + n + o.nnew;
+#pragma omp barrier
+		}
+		if (t == 0) {
+			s->nlevel = nlevel - !o.fits;
+			s->node.n = s->level[s->nlevel];
+			last = o;
 		}
 	}
-	s->node.n += nnew;
-	s->level[++s->nlevel] = s->node.n;
-	return NB_OK;
+	return last;
+}
+
+static int shape_grow(struct shape *s, struct keys *keys, struct part *part, int npart)
+{
+	int status = NB_OK;
+	for (size_t n; !status && (n = s->level[s->nlevel] - s->level[s->nlevel - 1]) > 0;) {
+		const struct outcome o = grow(s, keys, part, npart, n >= SERIAL_LEVEL && npart > 1);
+		if (o.failed)
+			status = NB_ENOMEM;
+		else if (o.ties) {
+			status = deepen(s, keys, o.ties);
+			keys->settled = s->nlevel;
+		} else if (!o.fits) /* levels are never too many: every one is half of the one above */
+			status = s->nlevel + 1 < MAX_LEVEL ? shape_reserve(s, s->node.n + o.nnew) : NB_ELIMIT;
+	}
+	return status;
 }
 
 /* Allocates the columns for the shape and copies it into them. */
@@ -252,29 +314,33 @@ static void store(const struct nb_tree *tree, size_t i, const struct nb_node_mom
 		memcpy(tree->quad + 6 * i, m->quad, sizeof m->quad);
 }
 
+/* Those of node i, of whose children they are known. */
+static int moments_of(const struct nb_tree *tree, size_t i, const double *pos, const double *mass)
+{
+	struct nb_node_moments m;
+	int failed = NB_OK;
+	if (tree->nchild[i])
+		nb_tree_inner_moments(tree, i, &m);
+	else
+		failed = nb_tree_leaf_moments(tree, i, pos, mass, &m);
+	store(tree, i, &m);
+	return failed;
+}
+
 static int moments(const struct nb_tree *tree, const struct shape *s, size_t n, const double *pos, const double *mass)
 {
-	int failed = NB_OK;
-#pragma omp parallel for schedule(dynamic, 64) reduction(max : failed) if (n > SERIAL_BODIES)
-	for (size_t i = 0; i < tree->nnode; i++)
-		if (tree->nchild[i] == 0) {
-			struct nb_node_moments m;
-			failed = worse(failed, nb_tree_leaf_moments(tree, i, pos, mass, &m));
-			store(tree, i, &m);
-		}
-	if (failed)
-		return failed;
-	for (int l = s->nlevel - 2; l >= 0; l--) {
-		size_t lo = s->level[l], hi = s->level[l + 1];
-#pragma omp parallel for schedule(static) if (hi - lo >= SERIAL_LEVEL)
-		for (size_t i = lo; i < hi; i++)
-			if (tree->nchild[i]) {
-				struct nb_node_moments m;
-				nb_tree_inner_moments(tree, i, &m);
-				store(tree, i, &m);
-			}
+	int failed = NB_OK, l = s->nlevel - 1, top = 0;
+	while (top < l && s->level[top + 1] - s->level[top] < SERIAL_LEVEL)
+		top++;
+#pragma omp parallel firstprivate(l) reduction(max : failed) if (n > SERIAL_BODIES)
+	while (l-- > top) {
+#pragma omp for schedule(static)
+		for (size_t i = s->level[l]; i < s->level[l + 1]; i++)
+			failed = worse(failed, moments_of(tree, i, pos, mass));
 	}
-	return NB_OK;
+	for (size_t i = s->level[top]; i-- > 0;)
+		failed = worse(failed, moments_of(tree, i, pos, mass));
+	return failed;
 }
 
 int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const double *mass, int dim,
@@ -294,21 +360,20 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 
 	const char *before = nb_lap("tree");
 	struct shape s = {.nlevel = 0};
-	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size};
-	int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
-	struct ranges *part = nb_alloc_zero((size_t)npart, sizeof *part);
-	int status = part ? shape_reserve(&s, 3 * n / (size_t)leaf_size + 8) : NB_ENOMEM;
+	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size, 0};
+	const int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
+	struct part *part = nb_alloc_zero((size_t)npart, sizeof *part);
+	int status = part ? shape_reserve(&s, 5 * n / (size_t)leaf_size + 8) : NB_ENOMEM;
 	if (!status) {
 		s.node.at[0] = (struct range){0, (uint32_t)n};
 		s.node.n = 1;
 		s.level[0] = 0;
 		s.level[1] = 1;
 		s.nlevel = 1;
-	}
-	while (!status && s.level[s.nlevel] > s.level[s.nlevel - 1])
 		status = shape_grow(&s, &keys, part, npart);
-	for (int t = 0; part && t < npart; t++)
-		nb_free(part[t].at);
+	}
+	for (int k = 0; part && k < npart; k++)
+		nb_free(part[k].out.at);
 	nb_free_all(part, keys.deep);
 	if (!status)
 		status = columns(tree, &s);

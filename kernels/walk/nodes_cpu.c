@@ -302,25 +302,28 @@ double nb_walk_measure_children(const struct nb_tree *tree, struct nb_walk_memor
 	return jump;
 }
 
+static int worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
 int nb_walk_measure_nodes(const struct nb_gravity *g, const struct nb_tree *tree, struct nb_walk_memory *m,
 	const double *acc_old, double error)
 {
 	int status = NB_OK;
 	double jump = 0;
-#pragma omp parallel for schedule(dynamic, 64) reduction(max : status, jump) if (tree->nnode > NB_WALK_SERIAL)
-	for (size_t i = 0; i < tree->nnode; i++)
-		if (m->inner[i] == 0) {
+	/* those of the same bodies by the same thread, mostly, as before in the tree */
+#pragma omp parallel reduction(max : status, jump) if (tree->nnode > NB_WALK_SERIAL)
+	for (size_t k = m->ngeneration; k-- > 0;) {
+#pragma omp for schedule(static)
+		for (size_t i = m->generation[k]; i < m->generation[k + 1]; i++) {
 			double mine = 0;
-			int s = nb_walk_measure_bodies(g, tree, m, i, acc_old, error, &mine);
-			status = s > status ? s : status;
+			if (m->inner[i] == 0)
+				status = worse(status, nb_walk_measure_bodies(g, tree, m, i, acc_old, error, &mine));
+			else if (m->inner[i] != NB_WALK_UNREACHED)
+				mine = nb_walk_measure_children(tree, m, i);
 			jump = fmax(jump, mine);
 		}
-	for (size_t k = m->ngeneration; k-- > 0 && !status;) {
-		const size_t begin = m->generation[k], end = m->generation[k + 1];
-#pragma omp parallel for schedule(static) reduction(max : jump) if (end - begin > NB_WALK_SERIAL)
-		for (size_t i = begin; i < end; i++)
-			if (nb_walk_is_divided(m, i))
-				jump = fmax(jump, nb_walk_measure_children(tree, m, i));
 	}
 	m->jump = jump;
 	return status;
