@@ -1157,9 +1157,9 @@ part() { tail -c +$((1 + $1 * 36878)) "$2" | head -c 36878; }
 	at 68 -1 -0.9 -0.8 -0.7
 	[ "$(part 4 a.ppm >b.ppm; ppm pixel b.ppm 0 52 68)" = '0 0 4' ]
 	# in a periodic box a body leaves by one side and comes in by the other
-	bodies frame,time,id,mass,x,y,z 0,0,0,1,1.9,0,0 1,1,0,1,-1.9,0,0 | nb-calc '@box = 4' |
+	bodies frame,time,id,mass,x,y,z 0,0,0,1,1.9,1,0 1,1,0,1,-1.9,1,0 | nb-calc '@box = 4' |
 		nb-render-ppm -W 128 -H 96 --center 0,0,0 --size 4.8 --disc-size 2 --draw discs --between 1 >a.ppm
-	at 48 1.9 2
+	at 28 1.9 2
 	# frames themselves are as without
 	nb-render-ppm -W 128 -H 96 --by speed plummer.nb >b.ppm
 	cat plummer.nb plummer.nb | nb-render-ppm -W 128 -H 96 --by speed --between 1 --expose first >a.ppm
@@ -1300,4 +1300,61 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	[ "$(seen <wide.nb)" = "$(nb-calc '@box = 0' wide.nb | seen)" ]
 	[ "$(nb-select --where 'x < 2 and y < 2 and z < 2' <box.nb | seen)" = \
 		"$(nb-select --where 'x < 2 and y < 2 and z < 2' <box.nb | nb-calc '@box = 0' | seen)" ]
+}
+
+@test "a periodic box that is moved across its walls is the same picture, moved, and nothing is outside of the walls" {
+	# rolls A B: pixels of B are those of A half a box, 48 of 160 x 96, further to the right and up, in the box and around it
+	rolls() { python3 - "$1" "$2" <<-'END'
+		import sys
+		a, b = [open(name, "rb").read()[-3 * 160 * 96:] for name in sys.argv[1:]]
+		at = lambda p, x, y: p[3 * (160 * y + x):3 * (160 * y + x) + 3]
+		box = [(x, y) for y in range(96) for x in range(96)]
+		off = [abs(i - k) for x, y in box for i, k in zip(at(a, 32 + x, y), at(b, 32 + (x + 48) % 96, (y - 48) % 96))
+			if min(abs(x - 48), abs(y - 48), x, y, 95 - x, 95 - y) < 3]
+		mean = sum(off) / len(off)
+		outside = [at(p, x, y) for p in (a, b) for y in range(96) for x in [*range(32), *range(128, 160)]]
+		assert mean <= 2 and len(set(outside)) == 1 and len({at(a, 32 + x, y) for x, y in box}) > 9, (mean, len(set(outside)))
+	END
+	}
+	nb-gen uniform -n 12000 | nb-calc 'pos = 8 * (pos + 0.5)' 'pos += sin(2 * pi * pos / 8)' 'vx = random()' '@box = 8' |
+		nb-transform --shift 0,0,0 >many.nb
+	nb-select --where 'id < 3000' <many.nb >box.nb
+	nb-calc 'species = id % 3' box.nb >kinds.nb
+	nb-select --where 'id % 200 == 0' <box.nb | nb-calc 'radius = 0.5' >few.nb
+	for o in box many few 'kinds --by species' 'box --by speed --draw density --view xz' 'box --draw discs --sky light'; do
+		# shellcheck disable=SC2086 # words
+		set -- $o --center 4,4,4 --size 8
+		nb-render-ppm -W 160 -H 96 "${@:2}" "$1.nb" >a.ppm
+		nb-transform --shift 4,4,4 "$1.nb" | nb-render-ppm -W 160 -H 96 "${@:2}" >b.ppm
+		rolls a.ppm b.ppm
+	done
+	# enlarged at a corner, what is beyond the opposite walls still comes in
+	nb-render-ppm -W 64 -H 64 --size 8 --zoom 8 --center 0.5,0.5,4 --draw discs few.nb >a.ppm
+	nb-transform --shift 4,4,4 few.nb | nb-render-ppm -W 64 -H 64 --size 8 --zoom 8 --center 4.5,4.5,4 --draw discs >b.ppm
+	cmp a.ppm b.ppm
+	[ "$(ppm lit a.ppm 0 40)" -gt 0 ]
+	# without a box, and where the axes are no edges of the picture, bodies fade out
+	nb-calc '@box = 0' box.nb | nb-render-ppm -W 160 -H 96 --center 4,4,4 --size 8 >a.ppm
+	run ! rolls a.ppm a.ppm
+}
+
+@test "a cosmological frame is labelled with its redshift and the units of its box" {
+	D='nb-render-ppm -W 640 -H 360'
+	nb-gen lpt -n 512 --box 50 --redshift 4 | nb-calc '@softening = 0' >box.nb
+	$D --label time box.nb >z.ppm
+	# neither its scale factor nor a time
+	nb-calc '@omega0 = 0' box.nb | $D --label time | run ! cmp -s z.ppm -
+	nb-calc '@omega0 = 0' '@time = 4' box.nb | $D --label time >t.ppm
+	mutate attribute units none <box.nb | $D --label time | cmp z.ppm
+	run ! cmp -s z.ppm t.ppm
+	nb-calc '@redshift = 9' '@time = 0.1' box.nb | $D --label time | run ! cmp -s z.ppm -
+	# what does not agree is no redshift
+	nb-calc '@redshift = 3' box.nb | $D --label time >wrong.ppm
+	nb-calc '@omega0 = 0' box.nb | $D --label time | cmp - wrong.ppm
+	$D --label scale box.nb >a.ppm
+	mutate attribute units Mpc/h,1e10Msun/h,km/s <box.nb | $D --label scale | cmp a.ppm
+	mutate attribute units none <box.nb | $D --label scale | run ! cmp -s a.ppm -
+	# (1e10 Msun/h) / (Mpc/h)^2
+	mutate attribute units 'Mpc,1e10 Msun h,km/s' <box.nb | $D --draw density --label colour >b.ppm
+	$D --draw density --label colour box.nb | cmp b.ppm
 }

@@ -27,13 +27,18 @@ static int line_height(const struct render *r)
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
 /* A time in a place of the same width for all that are as large. */
-static void format_time(double t, char text[NB_LABEL_SIZE])
+static void format_time(char what, double t, char text[NB_LABEL_SIZE])
 {
 	const double size = fabs(t);
 	if (size != 0 && (size < 0.001 || size >= 1e6))
-		snprintf(text, NB_LABEL_SIZE, "t = %.4e", t);
+		snprintf(text, NB_LABEL_SIZE, "%c = %.4e", what, t);
 	else
-		snprintf(text, NB_LABEL_SIZE, "t = %.*f", size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0, t);
+		snprintf(text, NB_LABEL_SIZE, "%c = %.*f", what,
+			size < 10     ? 3
+			: size < 100  ? 2
+			: size < 1000 ? 1
+				      : 0,
+			t);
 }
 
 /* Whether the text is at most so many pixels wide. */
@@ -44,14 +49,21 @@ static int fits(const struct render *r, const char *text, int room)
 
 /* ---- labels --------------------------------------------------------------------------------------- */
 
-/* Returns where the text ends. */
+/* The time, or the redshift of a frame of an expanding universe.  Returns where the text ends. */
 static int write_time(struct render *r)
 {
+	const struct nb_frame *frame = r->bodies.frame;
 	const int left = margin(r), room = r->width - 2 * left;
 	struct unit_names names;
 	char text[NB_LABEL_SIZE];
-	nb_render_unit_names(r->bodies.frame, &names);
-	format_time(nb_render_time(&names, nb_require_attribute(r->bodies.frame, "time", 0)), text);
+	nb_render_unit_names(frame, &names);
+	const double z = nb_render_redshift(frame);
+	if (isfinite(z)) {
+		format_time('z', z, text);
+		names.time[0] = '\0';
+	} else {
+		format_time('t', nb_render_time(&names, nb_require_attribute(frame, "time", 0)), text);
+	}
 	const size_t used = strlen(text);
 	if (names.time[0])
 		snprintf(text + used, sizeof text - used, " %s", names.time);
@@ -187,8 +199,8 @@ static void unit_of_bar(const struct render *r, char unit[NB_LABEL_SIZE])
 	nb_render_unit_names(frame, &names);
 	if (r->by == BY_SPEED)
 		snprintf(unit, NB_LABEL_SIZE, "%s", names.velocity);
-	else if (names.mass[0] && names.length[0])
-		snprintf(unit, NB_LABEL_SIZE, "%s/%s^2", names.mass, names.length);
+	else
+		nb_render_density_unit(&names, "^2", unit);
 }
 
 /* What the bar shows, with its unit and how the colours go, as far as there is room. */

@@ -1,5 +1,6 @@
 /* nb-render-ppm: pictures between the frames, and behind the last one, where the camera still moves. */
 #include "common/mem.h"
+#include "tools/filter/cosmology.h"
 #include "tools/filter/files.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
@@ -96,6 +97,8 @@ static void make_between(
 	const double time = nb_require_attribute(frame, "time", 0);
 	nb_require_ok(nb_frame_share(to, frame), frame);
 	nb_set_attribute_f64(to, "time", (1 - t) * time + t * nb_require_attribute(later, "time", time));
+	if (nb_is_cosmological(frame) && nb_frame_attribute(frame, "redshift"))
+		nb_set_attribute_f64(to, "redshift", nb_redshift_of(nb_require_attribute(to, "time", 0)));
 	for (size_t c = 0; c < to->ncolumn; c++) {
 		struct nb_column *column = &to->column[c], *a = nb_frame_find(frame, column->name);
 		struct nb_column *b = nb_frame_find(later, column->name);

@@ -69,44 +69,89 @@ static double point_size(const struct render *r)
 	return r->height / 300.0 * fmin(fmax(pow(4000 / (double)r->bodies.n, 0.25), 1), 2);
 }
 
-/* The bodies once more, as points, behind those that are spread. */
+/* What behind the bodies belongs to their images is what belongs to them: ncomp numbers each. */
+static int copy_to_images(const struct render *r, float *number, size_t ncomp)
+{
+	const struct canvas *c = &r->canvas;
+	if (c->images.n == 0)
+		return NB_OK;
+	return r->backend->permute(c->images.n, c->row, ncomp * sizeof *number, number, number + r->bodies.n * ncomp);
+}
+
+/* Bodies and images once more, as points, behind those that are spread. */
 static int add_points(struct render *r, double cap)
 {
 	const struct bodies *b = &r->bodies;
-	const struct scene *scene = &r->scene;
+	const struct nb_space *space = r->backend->space;
 	const struct canvas *c = &r->canvas;
-	const size_t n = b->n;
-	int status = r->backend->splat_project(n, b->pos, &scene->camera, c->x + n, c->y + n);
+	const size_t n = b->n + c->images.n, channels = (size_t)nb_render_channels(r);
+	int status = space->copy(space, c->x + n, c->x, n * sizeof *c->x);
+	if (!status)
+		status = space->copy(space, c->y + n, c->y, n * sizeof *c->y);
 	if (!status)
 		status = r->backend->splat_disc_radii(
-			n, b->mass, &scene->masses, NULL, 0, point_size(r), c->radius + n);
+			b->n, b->mass, &r->scene.masses, NULL, 0, point_size(r), c->radius + n);
 	if (!status)
-		status = set_weights(r, cap, POINT_LIGHT, c->weight + n * (size_t)nb_render_channels(r));
-	return status;
+		status = copy_to_images(r, c->radius + n, 1);
+	if (!status)
+		status = set_weights(r, cap, POINT_LIGHT, c->weight + n * channels);
+	return status ? status : copy_to_images(r, c->weight + n * channels, channels);
+}
+
+/* Where the bodies are, and their images. */
+static int set_places(const struct render *r)
+{
+	const struct bodies *b = &r->bodies;
+	const struct nb_space *space = r->backend->space;
+	const struct canvas *c = &r->canvas;
+	const struct images *im = &c->images;
+	int status = r->backend->splat_project(b->n, b->pos, &r->scene.camera, c->x, c->y);
+	if (!status && im->n == 0)
+		return NB_OK;
+	if (!status)
+		status = space->from_host(space, c->x + b->n, im->x, im->n * sizeof *im->x);
+	if (!status)
+		status = space->from_host(space, c->y + b->n, im->y, im->n * sizeof *im->y);
+	return status ? status : space->from_host(space, c->row, im->row, im->n * sizeof *im->row);
+}
+
+/* Room for the bodies and their images. */
+static void take_room(struct render *r)
+{
+	struct canvas *c = &r->canvas;
+	const struct nb_space *space = r->backend->space;
+	const size_t numbers = 3 + (size_t)nb_render_channels(r), each = r->scene.points ? 2 : 1;
+	nb_render_wipe(r);
+	nb_render_find_images(r, &c->images);
+	const size_t n = r->bodies.n + c->images.n;
+	if (n <= SIZE_MAX / ((each * numbers + 1) * sizeof *c->x))
+		c->x = nb_require_memory(
+			r->bodies.frame, space->alloc(space, (n * each * numbers + c->images.n) * sizeof *c->x));
+	c->count = n * each;
+	c->y = c->x + c->count;
+	c->radius = c->y + c->count;
+	c->weight = c->radius + c->count;
+	c->row = (uint32_t *)(c->weight + c->count * (size_t)nb_render_channels(r));
 }
 
 void nb_render_splat(struct render *r, double cap)
 {
-	const struct bodies *b = &r->bodies;
 	const struct scene *scene = &r->scene;
-	const struct nb_space *space = r->backend->space;
-	const size_t numbers = 3 + (size_t)nb_render_channels(r), each = scene->points ? 2 : 1;
+	const size_t channels = (size_t)nb_render_channels(r);
 	struct canvas *c = &r->canvas;
-	nb_render_wipe(r);
-	if (b->n <= SIZE_MAX / (each * numbers * sizeof *c->x))
-		c->x = nb_require_memory(b->frame, space->alloc(space, b->n * each * numbers * sizeof *c->x));
-	const size_t count = b->n * each;
-	c->y = c->x + count;
-	c->radius = c->y + count;
-	c->weight = c->radius + count;
-	int status = r->backend->splat_project(b->n, b->pos, &scene->camera, c->x, c->y);
+	take_room(r);
+	int status = set_places(r);
 	if (!status)
 		status = set_radii(r);
 	if (!status)
+		status = copy_to_images(r, c->radius, 1);
+	if (!status)
 		status = set_weights(r, cap, scene->points ? 1 - POINT_LIGHT : 1, c->weight);
+	if (!status)
+		status = copy_to_images(r, c->weight, channels);
 	if (!status && scene->points)
 		status = add_points(r, cap);
-	const struct nb_splat job = {.n = count,
+	const struct nb_splat job = {.n = c->count,
 		.x = c->x,
 		.y = c->y,
 		.radius = c->radius,
@@ -127,6 +172,8 @@ void nb_render_wipe(struct render *r)
 	if (c->x)
 		r->backend->space->release(r->backend->space, c->x);
 	c->x = c->y = c->radius = c->weight = NULL;
+	nb_free(c->images.row);
+	memset(&c->images, 0, sizeof c->images);
 }
 
 /* Planes to host memory. */
@@ -220,6 +267,7 @@ void nb_render_paint(struct render *r)
 			nb_render_measure(r);
 		nb_render_watch_crop(r);
 		fetch(r);
+		nb_render_cut_at_walls(r, &r->canvas.images.walls);
 		nb_render_wipe(r);
 		nb_render_limit(r);
 		if (!scene->exposed)

@@ -66,9 +66,26 @@ struct scene {
 	uint64_t body[NSPECIES]; /* id of the first body of each */
 };
 
+/* A periodic box in the picture, whose walls are edges of it: in pixels, to the right and down. */
+struct walls {
+	int axis[2];		   /* of the frame */
+	double start[2], along[2]; /* where the origin is, and how far a unit of length goes */
+	double low[2], edge;	   /* 0: there are no walls */
+};
+
+/* Bodies that come in by the walls, in host memory; one block. */
+struct images {
+	struct walls walls;
+	size_t n;
+	uint32_t *row; /* of each, its body */
+	float *x, *y;
+};
+
 struct canvas {
 	float *x, *y, *radius, *weight; /* of the bodies, where the backend computes; one block */
 	size_t count;			/* numbers in x; each body is there twice where points are drawn */
+	struct images images;		/* they are behind the bodies */
+	uint32_t *row;			/* that of the images, where the backend computes */
 	float *planes;			/* of the picture, there */
 	float *image, *bright;		/* planes and brightness, in host memory; image is planes if that is there */
 	uint8_t *rgb;
@@ -225,7 +242,16 @@ void nb_render_colour_of_hue(const struct render *r, const float hue[3], float b
 /* r->canvas.rgb: the picture of r->bodies. */
 void nb_render_paint(struct render *r);
 
-/* r->canvas.radius of bodies that are smoothed over their neighbours (smooth.c). */
+/* ---- images.c ---- */
+
+/* Whether the frame has a periodic box and the bodies are in it. */
+int nb_render_fills_box(const struct render *r);
+/* None where no walls are seen. */
+void nb_render_find_images(struct render *r, struct images *im);
+/* Of r->canvas.image nothing is left outside of the walls. */
+void nb_render_cut_at_walls(struct render *r, const struct walls *w);
+
+/* r->canvas.radius of bodies that are smoothed over their neighbours, and of their images (smooth.c). */
 int nb_render_smooth(struct render *r);
 
 /* ---- trail.c ---- */
@@ -248,6 +274,11 @@ struct unit_names {
 	char length[NB_UNIT_SIZE + 1], mass[NB_UNIT_SIZE + 1], velocity[NB_UNIT_SIZE + 1], time[NB_UNIT_SIZE + 1];
 };
 void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names);
+/* Of a surface density: "Msun/pc^2" with square "^2"; of Mpc/h and Msun/h "Msun h/Mpc^2".  Empty where it is unknown.
+ */
+void nb_render_density_unit(const struct unit_names *names, const char *square, char to[NB_LABEL_SIZE]);
+/* NaN of a frame that is not of an expanding universe. */
+double nb_render_redshift(const struct nb_frame *frame);
 /* The time in days, years ... or billions of them, whose name takes the place of a unit such as kpc/(km/s); else as it
  * is. */
 double nb_render_time(struct unit_names *names, double time);

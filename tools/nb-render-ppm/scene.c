@@ -16,8 +16,6 @@
 #define MARGIN 1.06
 #define LEAST_MARGIN 1.02
 #define LOOSE_MARGIN 1.3
-/* Share of the bodies that must be in their periodic box to be shown in it. */
-#define LEAST_IN_BOX 0.95
 /* Of the picture, how far from its middle the centre of bodies that are followed may be. */
 #define EDGE 0.4
 
@@ -99,7 +97,7 @@ static void fit_box(struct render *r, double box)
 		upward += box * fabs(camera->up[k]);
 	}
 	const double size = fmax(across, upward);
-	if (scene->size <= size || nb_render_share_in_box(r, box) < LEAST_IN_BOX)
+	if (scene->size <= size || !nb_render_fills_box(r))
 		return;
 	scene->size = size;
 	for (int k = 0; k < 3 && !r->parsed.centered && r->parsed.follow == FOLLOW_NOTHING; k++)
@@ -296,6 +294,13 @@ static int has_mass_function(const struct render *r)
 	return middle > 0 && high > 2 * middle && top > 2 * high;
 }
 
+/* What fills a periodic box is full of small things, which a third of the neighbours shows; fewer show the lattice from
+ * which it began. */
+static double neighbours_for(const struct render *r, size_t n)
+{
+	return nb_exposure_neighbours(n) / (n >= NB_PICTURE_MANY && nb_box_of(r->bodies.frame) > 0 ? 3 : 1);
+}
+
 /* Few bodies are discs; more are points in a faint cloud, many only that. */
 static void choose_shape(struct render *r)
 {
@@ -303,7 +308,7 @@ static void choose_shape(struct render *r)
 	const size_t n = r->bodies.n;
 	scene->discs = r->draw == DRAW_DISCS || (r->draw == DRAW_AUTO && n <= NB_PICTURE_FEW);
 	scene->points = r->draw == DRAW_POINTS || (r->draw == DRAW_AUTO && n > NB_PICTURE_FEW && n < NB_PICTURE_MANY);
-	scene->neighbours = r->neighbours_given ? r->neighbours : has_mass_function(r) ? 0 : nb_exposure_neighbours(n);
+	scene->neighbours = r->neighbours_given ? r->neighbours : has_mass_function(r) ? 0 : neighbours_for(r, n);
 	scene->disc_size = r->disc_size_given ? r->disc_size : nb_exposure_disc_size(n, r->height);
 }
 

@@ -1,9 +1,11 @@
 /* nb-render-ppm: how wide to spread bodies.  Each species that has many is smoothed over its own neighbours: of one
  * that is sparse and heavy every body would stand out as a speckle if those of a dense one narrowed it. */
 #include "common/mem.h"
+#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MANY = 256 };
 
@@ -48,7 +50,7 @@ static double neighbours_of(const struct render *r, size_t count)
 	const size_t n = r->bodies.n;
 	return r->neighbours_given   ? r->neighbours
 	       : n < NB_PICTURE_MANY ? nb_exposure_neighbours(count)
-				     : nb_exposure_neighbours(n) * pow((double)count / (double)n, 0.3);
+				     : r->scene.neighbours * pow((double)count / (double)n, 0.3);
 }
 
 /* Radii of the groups, in the block of memory, which is where the backend computes: rows, x and y of the groups, then
@@ -58,7 +60,7 @@ static int smooth_groups(struct render *r, const struct groups *g, void *block)
 	const struct nb_backend *be = r->backend;
 	const struct nb_space *space = be->space;
 	const struct canvas *c = &r->canvas;
-	const size_t n = r->bodies.n, m = g->start[NSPECIES], size = sizeof(float);
+	const size_t n = r->bodies.n + c->images.n, m = g->start[NSPECIES], size = sizeof(float);
 	uint32_t *row = block;
 	float *x = (float *)(row + m + n), *y = x + m, *radius = y + m;
 	int status = space->from_host(space, row, g->grouped, (m + n) * sizeof *row);
@@ -77,21 +79,38 @@ static int smooth_groups(struct render *r, const struct groups *g, void *block)
 	return status ? status : be->permute(n, row + m, size, radius, c->radius);
 }
 
+/* Of the bodies, and then of their images, in host memory. */
+static double *numbers_with_images(const struct render *r, struct nb_column *column)
+{
+	const struct images *im = &r->canvas.images;
+	const size_t n = r->bodies.n;
+	double *own = nb_render_numbers(r, column);
+	if (im->n == 0)
+		return own;
+	double *all = nb_require_memory(r->bodies.frame, nb_alloc(n + im->n, sizeof *all));
+	memcpy(all, own, n * sizeof *all);
+	for (size_t k = 0; k < im->n; k++)
+		all[n + k] = own[im->row[k]];
+	nb_free(own);
+	return all;
+}
+
 int nb_render_smooth(struct render *r)
 {
 	const struct bodies *b = &r->bodies;
 	const struct canvas *c = &r->canvas;
 	const struct nb_space *space = r->backend->space;
-	int status = r->backend->splat_radii(b->n, c->x, c->y, r->width, r->height, r->scene.neighbours, c->radius);
+	const size_t n = b->n + c->images.n;
+	int status = r->backend->splat_radii(n, c->x, c->y, r->width, r->height, r->scene.neighbours, c->radius);
 	struct nb_column *column = nb_frame_field(b->frame, NB_SPECIES);
-	if (status || !column || r->scene.neighbours == 0 || b->n <= MANY || b->n >= UINT32_MAX / 2)
+	if (status || !column || r->scene.neighbours == 0 || b->n <= MANY || n >= UINT32_MAX / 2)
 		return status;
-	double *species = nb_render_numbers(r, column);
+	double *species = numbers_with_images(r, column);
 	struct groups groups = {.grouped = NULL};
-	const int there = find_groups(b->n, species, &groups);
+	const int there = find_groups(n, species, &groups);
 	nb_free(species);
 	if (there) {
-		void *block = space->alloc(space, (2 * b->n + 4 * groups.start[NSPECIES]) * sizeof(float));
+		void *block = space->alloc(space, (2 * n + 4 * groups.start[NSPECIES]) * sizeof(float));
 		status = block ? smooth_groups(r, &groups, block) : nb_space_status();
 		if (block)
 			space->release(space, block);

@@ -2,6 +2,7 @@
 #include "tools/nb-render-ppm/render.h"
 
 #include "common/units.h"
+#include "tools/filter/cosmology.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static void take_column(const struct nb_frame *frame, enum nb_field field, char 
 		set(to, column->unit, strlen(column->unit));
 }
 
-/* LENGTH,MASS,VELOCITY or LENGTH,MASS,TIME, as nb-transform writes them; those of nb-gen solar; and SI. */
+/* LENGTH,MASS,VELOCITY or LENGTH,MASS,TIME, as nb-transform writes them and, with blanks, nb-gen lpt; those of nb-gen
+ * solar; and SI. */
 static void take_attribute(const struct nb_frame *frame, char part[3][NB_UNIT_SIZE + 1])
 {
 	const char *text = nb_frame_attribute(frame, "units");
@@ -54,11 +56,38 @@ static void take_attribute(const struct nb_frame *frame, char part[3][NB_UNIT_SI
 	else if (strncmp(text, "AU, day, solar mass", 19) == 0)
 		text = "AU,Msun,AU/d";
 	const char *comma = strchr(text, ','), *next = comma ? strchr(comma + 1, ',') : NULL;
-	if (!next || strpbrk(text, " ;"))
+	if (!next || strchr(text, ';') || strchr(next + 1, ','))
 		return;
 	set(part[0], text, (size_t)(comma - text));
-	set(part[1], comma + 1, (size_t)(next - comma - 1));
-	set(part[2], next + 1, strlen(next + 1));
+	comma += strspn(comma, ", ");
+	set(part[1], comma, (size_t)(next - comma));
+	next += strspn(next, ", ");
+	set(part[2], next, strlen(next));
+}
+
+/* Whether the name of a unit ends with /h, the Hubble parameter; its length without. */
+static int is_over_h(const char *unit, int *length)
+{
+	*length = (int)strlen(unit);
+	if (*length < 3 || strcmp(unit + *length - 2, "/h") != 0)
+		return 0;
+	*length -= 2;
+	return 1;
+}
+
+void nb_render_density_unit(const struct unit_names *names, const char *square, char to[NB_LABEL_SIZE])
+{
+	int mass, length;
+	to[0] = '\0';
+	if (!names->mass[0] || !names->length[0])
+		return;
+	const int h = is_over_h(names->length, &length), both = is_over_h(names->mass, &mass) && h;
+	if (both)
+		snprintf(to, NB_LABEL_SIZE, "%.*s h/%.*s%s", mass, names->mass, length, names->length, square);
+	else if (h)
+		snprintf(to, NB_LABEL_SIZE, "%s/(%s)%s", names->mass, names->length, square);
+	else
+		snprintf(to, NB_LABEL_SIZE, "%s/%s%s", names->mass, names->length, square);
 }
 
 /* The unit of time is that in which a unit of length is gone at a velocity of 1. */
@@ -89,6 +118,11 @@ void nb_render_unit_names(const struct nb_frame *frame, struct unit_names *names
 	take_column(frame, NB_MASS, names->mass);
 	take_column(frame, NB_VEL, names->velocity);
 	set_time(names, part[2]);
+}
+
+double nb_render_redshift(const struct nb_frame *frame)
+{
+	return nb_is_cosmological(frame) ? nb_redshift_of(nb_scale_factor(frame)) : NAN;
 }
 
 double nb_render_time(struct unit_names *names, double time)

@@ -2,6 +2,7 @@
 #include "tools/nb-view/shot.h"
 
 #include "formats/image/image.h"
+#include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <inttypes.h>
@@ -35,12 +36,15 @@ static void write_text(FILE *to, const char *name, const char *text)
 static void write_units(FILE *to, const struct nb_frame *frame)
 {
 	struct unit_names unit;
+	char density[NB_LABEL_SIZE];
 	nb_render_unit_names(frame, &unit);
+	nb_render_density_unit(&unit, "²", density);
 	fputs(",\"units\":{\"length\":", to);
 	nb_json_string(to, unit.length);
 	write_text(to, "mass", unit.mass);
 	write_text(to, "velocity", unit.velocity);
 	write_text(to, "time", unit.time);
+	write_text(to, "density", density);
 	putc('}', to);
 }
 
@@ -113,6 +117,8 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 		host->number, frame->rows[NB_PARTICLE], shot->n, shot->outside, host->ended,
 		frame->rows[NB_PARTICLE] > VIEW_POINTS);
 	write_real(to, "time", time);
+	write_real(to, "redshift", nb_render_redshift(frame));
+	write_real(to, "box", nb_box_of(frame));
 	write_text(to, "title", title ? title : "");
 	if (names && frame->rows[NB_PARTICLE] <= NB_PICTURE_MANY)
 		write_text(to, "names", names);

@@ -54,6 +54,9 @@ function time_text(t) {
 	return t.toFixed(size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0);
 }
 
+/* The time of a frame, or its redshift in an expanding universe; unit: that of times. */
+const moment_text = (frame, unit) => typeof frame.redshift === 'number' ? `z = ${time_text(frame.redshift)}` : `t = ${time_text(frame.time)} ${unit || ''}`.trim();
+
 const grouped = n => n.toLocaleString('en-US').replace(/,/g, '\u202f');
 
 /* As people write it: 2 Mpc, not 2e6 pc, and 2×10⁶ where there is no such unit. */

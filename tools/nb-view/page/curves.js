@@ -13,7 +13,7 @@ function note_curves(frame) {
 		return;
 	if (last && last.frame > frame.frame)
 		moments.length = 0;
-	moments.push({frame: frame.frame, time: frame.time, stats: frame.stats});
+	moments.push({frame: frame.frame, time: frame.time, redshift: frame.redshift, stats: frame.stats});
 	if (moments.length > MOST_MOMENTS)
 		curves.moments = moments.filter((m, k) => k % 2 === 0);
 	if (!curves.asked)
@@ -89,6 +89,6 @@ function draw_curve(kind, told) {
 		context.fill();
 	}
 	kind.value.textContent = kind.of(at.stats).map(v => is_told(v) ? short(v) : '').join(' · ');
-	kind.value.title = `t = ${time_text(at.time)}`;
+	kind.value.title = moment_text(at);
 	canvas.setAttribute('aria-label', `${kind.title || kind.name} against time, ${kind.value.textContent} at ${time_text(at.time)}`);
 }

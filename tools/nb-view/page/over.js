@@ -40,7 +40,7 @@ function draw_labels(context, frame) {
 		write(context, frame.title, left, y, 'left', 600, 15);
 		y += 20 * unit;
 	}
-	write(context, `t = ${time_text(frame.time)} ${units.time || ''}`, left, y);
+	write(context, moment_text(frame, units.time), left, y);
 	y += 18 * unit;
 	write(context, numbers_text(frame), left, y, 'left', 400, 11.5);
 	if (innerWidth > 640 || document.body.classList.contains('bare')) { /* else the panel is there */
@@ -81,7 +81,7 @@ function draw_colours(context, frame) {
 		context.fillStyle = css([...table.subarray(at, at + 3)]);
 		context.fillRect(x + k, y - 3 * unit, 1.5, 6 * unit);
 	}
-	const units = frame.units || {}, mass = units.mass && units.length ? ` [${units.mass}/${units.length}²]` : '';
+	const units = frame.units || {}, mass = units.density ? ` [${units.density}]` : '';
 	const range = by === 1 ? frame.range : range_shown().map(r => r * mass_unit());
 	const name = by === 1 ? ui.by + (frame.unit ? ` [${frame.unit}]` : '') : 'surface density' + mass;
 	write(context, name, x + wide, y - 11 * unit, 'right', 400, 11.5);

@@ -5,8 +5,8 @@ const MANY = 256;	/* bodies of a species that are smoothed over their own neighb
 const POINT_LIGHT = 0.4; /* of bodies that are points in a cloud: what of their light is in the points */
 const FIRST_LOOK = {haste: 1 << 16, rest: 1 << 19}; /* bodies that are counted for the radii */
 
-/* nb_exposure_neighbours. */
-const neighbours_for = n => n < 10000 ? Math.max(0.64 * Math.sqrt(n), 8) : Math.min(192 * (n / 10000) ** 0.2, 512);
+/* nb_exposure_neighbours; in a periodic box, a third of that for many. */
+const neighbours_for = (n, box) => n < 10000 ? Math.max(0.64 * Math.sqrt(n), 8) : Math.min(192 * (n / 10000) ** 0.2, 512) / (box ? 3 : 1);
 
 /* Species that are shown, with their numbers of bodies. */
 const seen_species = frame => (frame.species || []).filter(s => !ui.hidden.has(s.id));
@@ -146,7 +146,7 @@ function* count_bodies(job, group) {
 	const seen = seen_bodies(frame) * sample;
 	const need = [0, 1, 2, 3].map(c => {
 		const n = group.list[c] ? group.list[c].n * sample : seen;
-		return job.masses.spread ? 0 : 3 * (seen < 10000 ? neighbours_for(n) : neighbours_for(seen) * (n / seen) ** 0.3);
+		return job.masses.spread ? 0 : 3 * (seen < 10000 ? neighbours_for(n) : neighbours_for(seen, frame.box) * (n / seen) ** 0.3);
 	});
 	job.radii = {counts: 1, corner: pyramid.corner, grids: pyramid.levels, rest: group.channels > 1 ? group.rest : -1, wanted: need,
 		most: pyramid.most, each: sample * frame.n / count};

@@ -72,7 +72,7 @@ function frame_told(frame) {
 		$('species').replaceChildren(...list.map(species_button));
 	}
 	$('stretch').disabled = $('light').disabled = shape_of(frame) === 'discs'; /* which are all as bright */
-	$('spoken').textContent = frames.playing ? '' : `t = ${time_text(frame.time)}`;
+	$('spoken').textContent = frames.playing ? '' : moment_text(frame);
 	draw_curves();
 }
 
@@ -104,7 +104,7 @@ function bar_changed() {
 	$('scrub').max = Math.max(list.length - 1, 0);
 	$('scrub').value = at < 0 ? list.length - 1 : at;
 	$('scrub').disabled = list.length < 2;
-	$('scrub').setAttribute('aria-valuetext', frame ? `t = ${time_text(frame.time)}` : '');
+	$('scrub').setAttribute('aria-valuetext', frame ? moment_text(frame) : '');
 	$('where').textContent = frame ? `frame ${frame.frame}` : '';
 	$('back').disabled = at < 1;
 	$('forth').disabled = at < 0 || at >= list.length - 1;
