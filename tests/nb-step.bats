@@ -466,8 +466,9 @@ until_there() { wait_until test -s "$1"; }
 			code=0
 			wait $step || code=$?
 			[ $code -eq $((128 + $(kill -l $signal))) ]
-			equals "$(without_waiting err)" ''
 			ends_well out.nb
+			last=$(grep -a '^step=' out.nb | tail -n 1 | cut -d= -f2)
+			equals "$(without_waiting err)" "nb-step: the run ends with the whole state of step $last, time $(printf %g "$(times <out.nb | tail -n 1)") (the same command with '--resume FILE', the file of this output, goes on, into another file)"
 			nb-stats --check <out.nb >/dev/null
 			[ "$(mutate show acc <out.nb | wc -l)" -eq 5 ]
 		done
@@ -633,6 +634,32 @@ before_reader() {
 	[ $code -eq 143 ]
 	if ends_well out.nb; then return 1; fi
 	equals "$(without_waiting err)" ''
+}
+
+@test "a run that a signal ends says how it goes on, if it does: into a file, and with --restartable where that is needed" {
+	rm -f run.nb
+	# said NUMBER COMMAND...: what it says when it is ended
+	said() {
+		"${SIGNALLED[@]}" timeout 0.5 "$@" 2>err >out && return 1
+		sed 's/step [0-9]*, time [0-9.e+]*/step N, time T/' err
+	}
+	local go=(nb-step -d 0.001 -k 100000000 --every 1000)
+	nb-gen kepler >kepler.nb
+	for ((i = 0; i < 5; i++)); do # unless the signal came before the run began
+		said "${go[@]}" -o run.nb 'nb-force -e 0.1' five.nb >got
+		[ ! -s got ] || break
+	done
+	equals "$(<got)" "nb-step: the run ends with the whole state of step N, time T (the same command with '--resume run.nb' goes on, into another file)"
+	nb-stats --check run.nb >/dev/null
+	said nb-step --integrator ias15 --until 1e9 nb-force kepler.nb >got
+	equals "$(<got)" "nb-step: the run ends with the whole state of step N, time T (with '--restartable' it could go on from there)"
+	said nb-step --integrator ias15 --restartable --until 1e9 nb-force kepler.nb | grep "(the same command with '--resume FILE', the"
+	said "${go[@]}" -q -o run.nb 'nb-force -e 0.1' five.nb >got
+	equals "$(<got)" ''
+	said "${go[@]}" -o /dev/null 'nb-force -e 0.1' five.nb >got
+	equals "$(<got)" ''
+	said bash -c "${go[*]} 'nb-force -e 0.1' five.nb | cat" >got
+	equals "$(<got)" ''
 }
 
 # ---- going on ---------------------------------------------------------------------------------------------

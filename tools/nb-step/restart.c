@@ -19,14 +19,14 @@ static void name_of(const struct step *s, char name[NB_NAME_SIZE])
 	snprintf(name, NB_NAME_SIZE, "%s_state", nb_step_few_name(s));
 }
 
-static int is_kind(const struct step *s)
+int nb_step_restart_needed(const struct step *s)
 {
 	return s->opt.integrator->few != NB_FEW_NONE && (s->opt.integrator->few != NB_FEW_WHFAST || s->opt.megno);
 }
 
 void nb_step_restart_check(const struct step *s)
 {
-	if (s->opt.restartable && !is_kind(s))
+	if (s->opt.restartable && !nb_step_restart_needed(s))
 		nb_die(NB_EXIT_USAGE,
 			"option '--restartable' needs '--integrator ias15', 'trace' or 'ar', or '--megno' "
 			"(frames of others always are)");
@@ -83,7 +83,7 @@ void nb_step_restart_keep(struct step *s)
 {
 	char name[NB_NAME_SIZE];
 	nb_step_restart_free(&s->restart);
-	if (!is_kind(s))
+	if (!nb_step_restart_needed(s))
 		return;
 	name_of(s, name);
 	const struct nb_column *column = nb_frame_find(s->frame, name);

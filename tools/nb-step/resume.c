@@ -1,5 +1,6 @@
 /* --resume: the last whole frame of a saved stream, which may have been cut, is where the run goes on. */
 #include "common/named.h"
+#include "common/whole.h"
 #include "tools/filter/choose.h"
 #include "tools/filter/require.h"
 #include "tools/nb-step/step.h"
@@ -49,11 +50,16 @@ void nb_step_open_saved(struct step *s)
 		nb_die(NB_EXIT_FAILED, "'%s':", s->opt.resume);
 }
 
+/* Whether standard output is a file, which this gives. */
+static int writes_to_file(const struct step *s, struct stat *out)
+{
+	return s->run->files.link < 0 && fstat(STDOUT_FILENO, out) == 0 && S_ISREG(out->st_mode);
+}
+
 static int is_own_output(const struct step *s)
 {
 	struct stat file, out;
-	return s->run->files.link < 0 && fstat(s->saved.file, &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
-	       S_ISREG(file.st_mode) && is_same(&file, &out);
+	return fstat(s->saved.file, &file) == 0 && writes_to_file(s, &out) && is_same(&file, &out);
 }
 
 static uint64_t step_of(const struct nb_frame *frame, const char *key)
@@ -136,4 +142,22 @@ void nb_step_warn_if_over(const struct step *s)
 {
 	if (s->run->passed_on && s->clock.step == s->saved.step && !s->run->interrupted)
 		nb_warn("nothing is left to do: the run has all its steps in '%s'", s->opt.resume);
+}
+
+void nb_step_say_how_to_go_on(const struct step *s, int interrupted)
+{
+	const char *output = s->run->common.output;
+	const int named = output && nb_whole_is_named(output);
+	struct stat out;
+	if (!interrupted || !s->opt.command || !(named || (!output && writes_to_file(s, &out))))
+		return;
+	if (nb_step_restart_needed(s) && !s->opt.restartable)
+		nb_warn("the run ends with the whole state of step %" PRIu64
+			", time %g (with '--restartable' it could go on from there)",
+			s->clock.step, s->clock.now.time);
+	else
+		nb_warn("the run ends with the whole state of step %" PRIu64
+			", time %g (the same command with '--resume %s'%s goes on, into another file)",
+			s->clock.step, s->clock.now.time, named ? output : "FILE",
+			named ? "" : ", the file of this output,");
 }

@@ -285,7 +285,7 @@ static int go_on(struct nb_run *run, void *self, struct nb_frame *frame)
 static void end(struct nb_run *run, void *self)
 {
 	struct step *s = self;
-	(void)run;
+	nb_step_say_how_to_go_on(s, run->interrupted);
 	if (s->opt.command) {
 		nb_step_finish_force(s);
 		nb_step_blocks_report(s);

@@ -233,6 +233,8 @@ struct restart {
 };
 
 void nb_step_restart_check(const struct step *s); /* of the options */
+/* Whether frames go on with --restartable alone. */
+int nb_step_restart_needed(const struct step *s);
 /* Before the first force of a run, which drops it. */
 void nb_step_restart_keep(struct step *s);
 void nb_step_restart_free(struct restart *r);
@@ -255,6 +257,8 @@ void nb_step_open_saved(struct step *s);
 /* Reads its last whole frame and finds out with which step its run began. */
 void nb_step_read_saved(struct step *s, struct nb_frame *frame);
 void nb_step_warn_if_over(const struct step *s); /* after a run that has found nothing to do */
+/* After a signal, where the run writes into a file. */
+void nb_step_say_how_to_go_on(const struct step *s, int interrupted);
 
 /* ---- megno.c ---- */
 /* With --megno, of the options, and room for a run whose first state is known. */
