@@ -230,6 +230,22 @@ struct.pack_into("<I", h, 20, zlib.crc32(bytes(h))); sys.stdout.buffer.write(h)'
 	done
 }
 
+@test "a file that may not grow any further (ulimit -f) is an error like a full disk, in one line" {
+	for f in 'nb-gen plummer -n 3' "${FILTERS[@]}"; do
+		run bash -c "ulimit -f 0; $f <one.nb 2>&1 >limited"
+		[[ $status == 1 && ${output##*$'\n'} == "${f%% *}: "*': File too large' ]] || { echo "$f: $status $output"; return 1; }
+	done
+	nb-gen plummer -n 5000 >more.nb
+	run bash -c 'ulimit -f 1; nb-sort-zorder more.nb 2>&1 >limited'
+	[ "$status" -eq 1 ]
+	equals "$output" 'nb-sort-zorder: write error: File too large'
+	[ "$(stat -c %s limited)" -eq 1024 ] # as the shell counts
+	run bash -c 'ulimit -f 1; nb-sort-zorder -o limited.nb more.nb'
+	[ "$status" -eq 1 ]
+	equals "$output" 'nb-sort-zorder: write error: File too large'
+	[ ! -e limited.nb ]
+}
+
 # bats test_tags=once
 @test "a closed reader ends each program by SIGPIPE" {
 	nb-gen plummer -n 100000 | nb-sort-zorder | nb-build-tree | nb-force -t 1 -e 0.1 >big.nb

@@ -8,6 +8,7 @@
 #include "tools/filter/help.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -49,6 +50,23 @@ static void require_stack(void)
 	if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < LEAST)
 		nb_die(NB_EXIT_FAILED, "stack limit of %lu KiB (want at least %d, see ulimit -s)",
 			(unsigned long)limit.rlim_cur >> 10, LEAST >> 10);
+}
+
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/* Beyond the size that ulimit -f allows a write then fails, as on a full disk, instead of ending the process.  A
+ * program that this one starts gets the signal as usual. */
+static void outlive_size_limit(void)
+{
+	struct sigaction action, old;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = do_nothing;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* ---- names -------------------------------------------------------------------------------------- */
@@ -98,6 +116,7 @@ static const struct nb_tool *tool_of_program(const char *called)
 int main(int argc, char **argv)
 {
 	require_stack();
+	outlive_size_limit();
 	if (nb_hold_standard())
 		nb_die(NB_EXIT_FAILED, "what stands for a standard stream that is closed:");
 	const struct nb_tool *tool = tool_of_program(argc > 0 ? argv[0] : "");
