@@ -751,7 +751,7 @@ for name in sorted(a.dtype.names): print(name, a[name].dtype, *(repr(float(x)) f
 	END
 	nb-convert --frame 1 --to vtp -o one.vtp <run.nb
 	cmp one.vtp 'out/a&b_000001.vtp'
-	fails_with 1 "a .vtp file holds only one frame (choose it with '--frame K', or write all with '-o FILE.pvd')" 'nb-convert --to vtp <run.nb'
+	fails_with 1 "a .vtp file holds only one frame (choose it with '--frames K', or write all with '-o FILE.pvd')" 'nb-convert --to vtp <run.nb'
 	fails_with 1 'holds only one frame' 'nb-convert --to vtp -o run.vtp <run.nb'
 	[ ! -e run.vtp ]
 	# the list comes when all is there

@@ -670,11 +670,17 @@ for line in sys.stdin: print(repr(float(line) / 2))' | diff - <(nb-gen solar | m
 	bad "4: column 'a' wants 4 hexadecimal digits" '# nb-stream 1\n# column a |V2 1 0\nx,y,a\n1,2,ab01f\n'
 }
 
-@test "frame last is the last, and -1 too" {
+@test "frame last is the last, and -1 too, by either name of the option" {
 	(nb-gen -n 3; nb-gen -n 4; nb-gen -n 5 -s 2) | nb-sort-zorder >a.nb
 	csv --frame 2 <a.nb >want.csv
 	csv --frame last <a.nb | cmp want.csv -
 	csv --frame -1 <a.nb | cmp want.csv -
+	# by either name, in the programs that choose one
+	csv --frames last <a.nb | cmp want.csv -
+	for o in --frame --frames; do
+		nb-select $o last a.nb --no-history | nb-convert --no-comments --to csv | cmp want.csv -
+		nb-plot $o last -x x -y y --format text a.nb >/dev/null
+	done
 	NB_FOLD=off bash -c 'cat a.nb | nb-convert --no-comments --to csv --frame last' | cmp want.csv -
 	[ "$(wc -l <want.csv)" -eq 6 ]
 	printf 'x,y,frame\n' | from csv >none.nb
@@ -1037,8 +1043,8 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	fails_with 2 "invalid from 'no-such' (want auto|amuse|princeton|csv" 'nb-convert --from no-such </dev/null'
 	fails_with 2 "option '--G' needs '--from'" 'nb-convert --to csv --G 1 </dev/null'
 	fails_with 2 "option '--no-history' needs '--from'" 'nb-convert --to csv --no-history </dev/null'
-	fails_with 2 "invalid frame '-2' (want a number from 0, or 'last')" 'nb-convert --to csv --frame -2 </dev/null'
-	fails_with 2 "invalid frame 'first'" 'nb-convert --to csv --frame first </dev/null'
+	fails_with 2 "invalid frames '-2' (want a number from 0, or 'last'; 'nb-select --frames' takes lists)" 'nb-convert --to csv --frame -2 </dev/null'
+	fails_with 2 "invalid frames 'first'" 'nb-convert --to csv --frame first </dev/null'
 	fails_with 2 "option '--columns' needs '--from csv'" 'nb-convert --to csv --columns x,y </dev/null'
 	fails_with 2 "option '--columns' needs '--from csv'" 'nb-convert --from princeton --columns x,y </dev/null'
 	fails_with 2 "option '--no-comments' needs '--to csv'" 'nb-convert --from csv --no-comments </dev/null'

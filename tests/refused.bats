@@ -101,6 +101,10 @@ setup() {
 	done
 	nb help milkyway | grep -qx 'what means the same: galaxy'
 	nb help statistics | grep -q '^nb-stats: '
+	for t in stats render-ppm groups power; do
+		fails_with 2 "nb-$t: unknown option '--frame' (frames are chosen by 'nb-select --frames' before)" "nb-$t --frame last p.nb"
+	done
+	fails_with 2 "nb-gen: unknown option '--frames' (see 'nb-gen --help')" 'nb-gen --frames 3'
 	fails_with 2 "unknown option '--rotcurve' (did you mean '--profile'?" 'nb-stats --rotcurve'
 	for page in "$NB_TOP"/man/*.[1-9]; do # each heading of each is found
 		name=$(basename "$page")

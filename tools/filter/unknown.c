@@ -81,5 +81,7 @@ _Noreturn void nb_unknown_option(const struct nb_unknown *unknown, int letter)
 	if (is_operand(unknown->tool, name))
 		nb_die(NB_EXIT_USAGE, "unknown option '--%s' (it is an operand: '%s %s')", name, nb_program(),
 			unknown->tool->operands);
+	if (unknown->tool->files && (strcmp(name, "frame") == 0 || strcmp(name, "frames") == 0))
+		nb_die(NB_EXIT_USAGE, "unknown option '--%s' (frames are chosen by 'nb-select --frames' before)", name);
 	nb_die(NB_EXIT_USAGE, "unknown option '--%s' (%ssee '%s --help')", name, nearest(unknown).hint, nb_program());
 }

@@ -25,7 +25,7 @@ static void list_G(char *to, size_t size)
 static const struct nb_option options[] = {
 	{0, "columns", NB_TEXT(struct convert, columns), .arg = "LIST", .fallback = "a header line",
 		.help = "csv: names of the columns of a table without header, - for one to skip"},
-	{0, "frame", NB_TEXT(struct convert, chosen_text), .arg = "K", .fallback = "all",
+	{0, "frames", NB_TEXT(struct convert, chosen_text), .arg = "K", .fallback = "all",
 		.help = "frame K only, counted from 0, or 'last'"},
 	{0, "fields", NB_TEXT(struct convert, fields), .arg = "LIST", .fallback = "all",
 		.help = "import these columns only"},
@@ -60,12 +60,14 @@ static const struct nb_option options[] = {
 		.fallback = "by the suffix of -o, else a stream", .help = "write this format"},
 };
 
-/* --frame: a number, last, or -1, which is the last too */
+/* --frames: a number, last, or -1, which is the last too */
 static void parse_frame(struct convert *opt)
 {
 	opt->last = strcmp(opt->chosen_text, "last") == 0 || strcmp(opt->chosen_text, "-1") == 0;
 	if (!opt->last && nb_parse_count(opt->chosen_text, 0, UINT64_MAX, &opt->chosen) != NB_PARSE_OK)
-		nb_die(NB_EXIT_USAGE, "invalid frame '%s' (want a number from 0, or 'last')", opt->chosen_text);
+		nb_die(NB_EXIT_USAGE,
+			"invalid frames '%s' (want a number from 0, or 'last'; 'nb-select --frames' takes lists)",
+			opt->chosen_text);
 }
 
 /* --separator: a character that is part of no number and has no other meaning in a table */

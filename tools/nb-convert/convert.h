@@ -11,7 +11,7 @@ struct convert {
 	const struct nb_format *writes; /* NULL: a stream */
 	int imports;			/* what is read is no stream */
 	double G, omega0;
-	const char *chosen_text; /* --frame */
+	const char *chosen_text; /* --frames */
 	uint64_t chosen;	 /* what it says ... */
 	int last;		 /* ... or that it is the last */
 	int plain;		 /* --no-comments */

@@ -135,7 +135,8 @@ void nb_convert_expect(struct convert *opt)
 		return;
 	if (opt->one && !opt->chosen_text)
 		nb_die(NB_EXIT_FAILED,
-			"the stream has several frames, but %s holds only one (choose it with '--frame K' or '--frame "
+			"the stream has several frames, but %s holds only one (choose it with '--frames K' or "
+			"'--frames "
 			"last')",
 			opt->out.format->about);
 	if (opt->one)

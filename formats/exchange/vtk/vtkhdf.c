@@ -88,7 +88,7 @@ static int begin(struct nb_export *out, const struct nb_frame *first)
 		if (!is_file)
 			return nb_export_fail(out,
 				"%s of several frames is written to a file only (name a FILE, or choose a frame with "
-				"'--frame')",
+				"'--frames')",
 				out->format->about);
 	}
 	w->column = calloc(first->ncolumn + 1, sizeof *w->column);

@@ -228,7 +228,7 @@ static int begin(struct nb_export *out, const struct nb_frame *first)
 		writer->path = malloc(strlen(out->path) + 32);
 		return writer->path ? NB_OK : NB_ENOMEM;
 	}
-	return out->several ? nb_export_fail(out, "a .vtp file holds only one frame (choose it with '--frame K', or "
+	return out->several ? nb_export_fail(out, "a .vtp file holds only one frame (choose it with '--frames K', or "
 						  "write all with '-o FILE.pvd')")
 			    : NB_OK;
 }
