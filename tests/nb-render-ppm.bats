@@ -1202,9 +1202,17 @@ import re, sys
 sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()))" >want.rgb
 	[ "$(wc -c <want.rgb)" -eq $((3 * 3 * 16 * 8)) ]
 	fake_ffmpeg 'cat'
-	PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 --fps 12.5 -o f.mp4 three.nb
+	PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 --fps 12.5 -o f.mp4 three.nb 2>said
 	cmp f.mp4 want.rgb
+	equals "$(<said)" "nb-render-ppm: 'f.mp4' lasts 0.24 seconds: 3 pictures, 12.5 in a second (--between draws more, --fps shows each for longer)"
 	grep -q -- '-f rawvideo -pix_fmt rgb24 -s 16x8 -framerate 12.5 -i pipe:0 -f mp4 .* /dev/fd/1$' args
+	PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 -o h.mp4 single.nb 2>said
+	equals "$(<said)" "nb-render-ppm: 'h.mp4' is a film of one picture, as the stream has one frame (nb-step --every 1 writes more, --pictures goes round one)"
+	for o in '--fps 3' '--between 14'; do
+		# shellcheck disable=SC2086 # words
+		PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 $o -o h.mp4 three.nb 2>said
+		equals "$(<said)" ''
+	done
 	# what goes wrong there is said, and leaves nothing
 	fake_ffmpeg 'head -c 10; exit 3'
 	fails_with 1 "ffmpeg, which makes 'g.mp4', ended with exit status 3" 'PATH=$PWD/fake:$PATH nb-render-ppm -W 1600 -H 900 -o g.mp4 three.nb'

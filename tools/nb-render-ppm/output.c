@@ -292,6 +292,21 @@ void nb_render_put(struct render *r)
 	out->count++;
 }
 
+/* Of a film that is over before anybody has seen it. */
+static void warn_if_short(const struct render *r)
+{
+	const struct output *out = &r->output;
+	const double seconds = (double)out->count / r->fps;
+	if (out->count == 1)
+		nb_warn("'%s' is a film of one picture, as the stream has one frame (nb-step --every 1 writes more, "
+			"--pictures goes round one)",
+			out->path);
+	else if (seconds < 1)
+		nb_warn("'%s' lasts %.2g seconds: %" PRIu64
+			" pictures, %g in a second (--between draws more, --fps shows each for longer)",
+			out->path, seconds, out->count, r->fps);
+}
+
 void nb_render_end_output(struct render *r)
 {
 	struct output *out = &r->output;
@@ -306,6 +321,8 @@ void nb_render_end_output(struct render *r)
 		ffmpeg_failed(out, status);
 	if (out->file.path && nb_whole_close(&out->file))
 		cannot_write(out->path);
+	if (!out->kind->encode)
+		warn_if_short(r);
 }
 
 void nb_render_drop_output(struct render *r)
