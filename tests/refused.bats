@@ -95,6 +95,14 @@ setup() {
 	equals "$(nb help drift ENERGY)" "$(nb help energy drift)"
 	nb help rotation curve | grep -q '^  man 1 nb-stats, '
 	run ! grep -qi byte <(nb help yt)
+	# words of newcomers lead to the place
+	nb help crossing time | grep -qx '  man 7 nb, Units'
+	nb help crossing time | grep -qx '  man 7 nb-integrators, Choosing dt, softening and theta'
+	nb help slice | grep -q '^      --where CONDITION '
+	nb help thin | grep -q '^      --frames LIST '
+	run ! grep -q 'all of it or nothing' <(nb help thin)
+	nb help softening length | grep -q '^  -e, --softening LENGTH '
+	nb help snapshot interval | grep -q '^      --every N '
 	for words in movie png plot 'rotation curve' gpu cron paraview lecture nyland gangavarapu shan xu milkyway signal; do
 		nb help "$words" >found
 		[ -s found ]

@@ -13,7 +13,8 @@ static const struct nb_option options[] = {
 	{0, "fields", NB_TEXT(struct select, fields), .arg = "LIST",
 		.help = "columns of the bodies to keep, no others"},
 	{0, "frames", NB_TEXT(struct select, frames), .arg = "LIST",
-		.help = "numbers and ranges FIRST:LAST:STEP, from 0; -1 or last: the last one"},
+		.help = "numbers and ranges FIRST:LAST:STEP, from 0; -1 or last: the last one; to thin a run out: "
+			"::10"},
 	{0, "ids", NB_FILE(struct select, ids), .arg = "LIST|FILE",
 		.help = "bodies with these ids, such as 1,2,5-9; or those in FILE, one a line"},
 	{0, "keep-derived", NB_FLAG(struct select, keep_derived),
@@ -34,7 +35,7 @@ static const struct nb_option options[] = {
 		.help = "order of the bodies: by a column or an expression, ascending; -COLUMN: descending"},
 	{0, "time", NB_TEXT(struct select, times), .arg = "LIST", .help = "frames of times and ranges FIRST:LAST"},
 	{0, "where", NB_TEXT(struct select, where_text), .arg = "CONDITION",
-		.help = "bodies for which this holds, such as 'species == 0 && r < 2'"},
+		.help = "bodies for which this holds, such as 'species == 0 && r < 2', or of a slice 'abs(z) < 0.1'"},
 };
 
 char **nb_select_words(const char *option, const char *list)

@@ -37,7 +37,7 @@ static const struct nb_option options[] = {
 		.help = "adaptive step: ETA sqrt(softening / largest acceleration); with --levels, of each body; "
 			"hermite: sqrt(ETA) times the shortest time scale of a force"},
 	{0, "every", NB_U64(struct step, opt.every), .max = 0x1p53, .arg = "N", .fallback = "1",
-		.help = "write frames 0, N, 2N ... and the last; 0: only the last"},
+		.help = "interval of snapshots: write frames 0, N, 2N ... and the last; 0: only the last"},
 	{0, "every-time", NB_POSITIVE(struct step, opt.every_time), .arg = "T",
 		.help = "write the first frame, those whose time is a multiple of T, and the last"},
 	{0, "integrator", NB_CHOICE(struct step, opt.integrator_number), .arg = NB_INTEGRATOR_WORDS,
