@@ -1,5 +1,6 @@
 #include "common/descriptor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,4 +31,14 @@ int nb_hold_standard(void)
 			return -1;
 	}
 	return 0;
+}
+
+int nb_unless_directory(int fd)
+{
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) || !S_ISDIR(st.st_mode))
+		return fd;
+	close(fd);
+	errno = EISDIR;
+	return -1;
 }

@@ -10,5 +10,7 @@ int nb_above_standard(int fd);
  * later takes their place: "-" would be that file.  First in a program; 0, or -1 and errno. */
 int nb_hold_standard(void);
 int nb_is_fifo(int fd);
+/* The same descriptor; that of a directory is closed, as only the first read would fail: -1, EISDIR.  -1 stays -1. */
+int nb_unless_directory(int fd);
 
 #endif

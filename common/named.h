@@ -11,8 +11,8 @@
 int nb_names_of(int directory);
 /* The working directory that names begin at. */
 int nb_names_directory(void);
-/* As open() with O_CLOEXEC.  A name of another process that says something else here than there is not opened: ELOOP.
- */
+/* As open() with O_CLOEXEC, which without O_DIRECTORY refuses a directory: EISDIR.  A name of another process that says
+ * something else here than there is not opened: ELOOP. */
 int nb_open_named(const char *path, int flags);
 /* Whether a name means the same in every process with this working directory: a regular file, or nothing at all, on a
  * way that leads through no file of a process. */

@@ -1,3 +1,4 @@
+#include "common/descriptor.h"
 #include "common/named.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ static int open_shared(int directory, const char *path, int flags)
 
 int nb_open_named(const char *path, int flags)
 {
-	return start == AT_FDCWD ? open(path, flags | O_CLOEXEC) : open_shared(start, path, flags);
+	const int fd = start == AT_FDCWD ? open(path, flags | O_CLOEXEC) : open_shared(start, path, flags);
+	return flags & O_DIRECTORY ? fd : nb_unless_directory(fd);
 }
 
 /* There is no such file, and no link that would lead to one elsewhere. */

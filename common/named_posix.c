@@ -1,4 +1,5 @@
 /* Every process opens its own names: no other one does its work. */
+#include "common/descriptor.h"
 #include "common/named.h"
 
 #include <fcntl.h>
@@ -16,7 +17,8 @@ int nb_names_directory(void)
 
 int nb_open_named(const char *path, int flags)
 {
-	return open(path, flags | O_CLOEXEC);
+	const int fd = open(path, flags | O_CLOEXEC);
+	return flags & O_DIRECTORY ? fd : nb_unless_directory(fd);
 }
 
 int nb_name_is_shared(const char *path)

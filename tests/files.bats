@@ -63,10 +63,25 @@ with_files() {
 	nb-stats --history sorted.nb | grep -q ': nb-sort-zorder a.nb$'
 }
 
+@test "a folder, and a file that is not there, are refused in the same words by all that open one" {
+	local f
+	for f in 'nb-stats' 'nb-stats a.nb' 'nb-stats --compare=FILE a.nb' 'nb-diff FILE a.nb' 'nb-diff a.nb' 'nb-merge' 'nb-gen lpt --glass' \
+		'nb-convert --from csv' 'nb-convert --from auto' 'nb-convert --from gadget' 'nb-convert --from nemo' 'nb-view' \
+		'nb-select --ids ./FILE a.nb' "nb-field --alone 'table file=FILE' a.nb" 'nb-render-ppm --camera FILE a.nb' 'nb-plot ./FILE' \
+		"nb-step -d 1 --resume FILE nb-force" 'nb-convert -q --to csv a.nb -o FILE/' 'nb-sort-zorder a.nb -o FILE/'; do
+		[[ $f == *FILE* ]] || f+=' FILE'
+		for name in folder/x.d missing/x.d; do
+			mkdir -p folder/x.d
+			run bash -c "${f//FILE/$name} 2>&1 >/dev/null </dev/null"
+			case $name in folder*) why='Is a directory' ;; *) why='No such file or directory' ;; esac
+			[[ $status == [12] && $output =~ ^"${f%% *}: '"(./)?$name/?"': $why"$ ]] || { echo "$f: $status $output"; return 1; }
+		done
+	done
+}
+
 @test "what is wrong with a file is said with its name, before any work where that can be known" {
 	fails_with 1 "nb-stats: 'none.nb': No such file or directory" 'nb-stats none.nb'
 	fails_with 1 "nb-stats: 'none.nb': No such file or directory" 'nb-stats a.nb none.nb'
-	fails_with 1 "'.': read error: Is a directory" 'nb-stats .'
 	fails_with 1 "'empty.nb': truncated stream: empty input" 'nb-sort-zorder empty.nb -o /dev/null'
 	fails_with 1 "'unended.nb': truncated stream: no end marker after frame 0" 'nb-stats --check unended.nb'
 	fails_with 1 "'cut.nb': truncated stream" 'nb-stats --check a.nb cut.nb'

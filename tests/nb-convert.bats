@@ -174,7 +174,7 @@ for line in sys.stdin: print(*[repr(float(w)) for w in line.split()[:2]])')
 	head -c 1100000 /dev/zero | tr '\0' 1 >bad.txt
 	fails_with 1 'line 1: longer than 1048576 bytes' 'nb-convert --from princeton bad.txt'
 	fails_with 1 "'missing.txt': No such file" 'nb-convert --from princeton missing.txt'
-	fails_with 1 'read error' 'nb-convert --from princeton .'
+	fails_with 1 "'.': Is a directory" 'nb-convert --from princeton .'
 }
 
 @test "princeton text with no bodies, without a last newline, or with N and radius on one line is good" {
@@ -1060,5 +1060,5 @@ for line in sys.stdin: print(*[int(w) if c == 0 or c > 7 else float(w) for c, w 
 	nb-convert --from csv a.csv >a.nb
 	fails_with 1 'write error: No space left' 'nb-convert --to csv <a.nb >/dev/full'
 	fails_with 1 "write error: '/dev/full': No space left" 'nb-convert --to csv -o /dev/full <a.nb'
-	fails_with 1 "write error: 'no/such/place': No such file" 'nb-convert --to csv -o no/such/place <a.nb'
+	fails_with 1 "nb-convert: 'no/such/place': No such file" 'nb-convert --to csv -o no/such/place <a.nb'
 }

@@ -145,7 +145,7 @@ static const struct nb_format *recognise(struct nb_import *in)
 	size_t n, used;
 	const unsigned char *head = nb_bytes_peek(in->bytes, NB_HEAD, &n);
 	if (!head) {
-		snprintf(in->error, sizeof in->error, "read error in %s: %s", in->name, strerror(errno));
+		snprintf(in->error, sizeof in->error, "%s: read error: %s", in->name, strerror(errno));
 		return NULL;
 	}
 	format = nb_format_recognised(head, n, in->bytes->size);

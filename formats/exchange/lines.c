@@ -58,7 +58,7 @@ static int refill(struct nb_lines *lines)
 	}
 	const ssize_t got = nb_bytes_read(lines->in->bytes, lines->buffer + lines->end, NB_MAX_LINE - lines->end);
 	if (got < 0) {
-		snprintf(lines->in->error, sizeof lines->in->error, "read error in %s: %s", lines->in->name,
+		snprintf(lines->in->error, sizeof lines->in->error, "%s: read error: %s", lines->in->name,
 			strerror(errno));
 		return NB_EINVAL;
 	}

@@ -25,7 +25,7 @@ uint64_t nb_wire_size(const struct nb_import *in)
 
 static int fail_read(struct nb_import *in)
 {
-	snprintf(in->error, sizeof in->error, "read error in %s: %s", in->name, strerror(errno));
+	snprintf(in->error, sizeof in->error, "%s: read error: %s", in->name, strerror(errno));
 	return NB_EINVAL;
 }
 

@@ -80,13 +80,21 @@ static void warn_of_losses(const struct nb_export *out, const struct nb_frame *f
 
 /* ---- export ------------------------------------------------------------------------------------- */
 
+/* Whether a file could not be opened, rather than written; of several files the name is that of none. */
+static int is_of_name(int error)
+{
+	return error == EISDIR || error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP ||
+	       error == ENAMETOOLONG || error == EROFS;
+}
+
 /* frame: the one that was written, NULL after the last. */
 static void require_exported(const struct convert *opt, int status, const struct nb_frame *frame)
 {
 	if (status == -1 && opt->path && nb_whole_why(errno))
 		nb_die(NB_EXIT_FAILED, "'%s' %s", opt->path, nb_whole_why(errno));
 	if (status == -1 && opt->path)
-		nb_die(NB_EXIT_FAILED, "write error: '%s':", opt->path);
+		nb_die(NB_EXIT_FAILED,
+			"%s'%s':", opt->files <= 1 && is_of_name(errno) ? "" : "write error: ", opt->path);
 	if (status == -1)
 		nb_die(NB_EXIT_FAILED, "write error:");
 	if (status && !frame)

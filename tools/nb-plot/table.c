@@ -47,7 +47,7 @@ static char *any_line(struct reader *reader)
 			fail(reader, "longer than a MiB (is this a text file?)");
 		const ssize_t n = nb_reader_raw(reader->in, reader->buffer + reader->end, LINE_SIZE - reader->end);
 		if (n < 0 && errno != EINTR)
-			nb_die(NB_EXIT_FAILED, "read error in %s: %s", reader->name, strerror(errno));
+			nb_die(NB_EXIT_FAILED, "%s: read error: %s", reader->name, strerror(errno));
 		if (n == 0 && reader->end == 0)
 			return NULL;
 		if (n == 0)
