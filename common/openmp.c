@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT = 400 };
 
@@ -32,7 +33,9 @@ void __wrap_gomp_fatal(const char *format, ...)
 	va_start(ap, format);
 	describe(text, format, ap);
 	va_end(ap);
-	nb_die_at_once(NB_EXIT_FAILED, "%s", text);
+	const int thread = strncmp(text, "thread creation failed", 22) == 0;
+	nb_die_at_once(NB_EXIT_FAILED, "%s%s", text,
+		thread ? " (want fewer threads, such as -j 1, or more processes, see ulimit -u)" : "");
 }
 
 void __wrap_gomp_error(const char *format, ...)

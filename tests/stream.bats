@@ -192,7 +192,7 @@ setup() {
 # bats test_tags=linux
 @test "without threads or with too small a stack a program says so in one line" {
 	[[ $NB_BIN != */san/* ]] || skip 'sanitizers want all addresses'
-	fails_with 1 'nb-force: thread creation failed' 'ulimit -v 4000000; OMP_STACKSIZE=100G nb-force -m direct -j 2 <f.nb'
+	fails_with 1 'nb-force: thread creation failed: Resource temporarily unavailable (want fewer threads, such as -j 1, or more' 'ulimit -v 4000000; OMP_STACKSIZE=100G nb-force -m direct -j 2 <f.nb'
 	for t in "${NB_TOOLS[@]}"; do
 		# the environment is on the stack, too
 		fails_with 1 "$t: stack limit of 16 KiB (want at least 256, see ulimit -s)" \
