@@ -3,6 +3,7 @@
 # as a filter: nb-plot --rows bodies -x x
 
 load helper
+export LC_ALL=C.UTF-8 # of C a plot of text has ASCII alone
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
@@ -317,4 +318,32 @@ plot() {
 	ln -sf "$(ldconfig -p | awk '$1 == "libm.so.6" { print $NF; exit }')" lib/libcairo.so.2
 	fails_with 1 'older than 1.16' "printf '1 2\n3 4\n' | nb-plot -o x.png"
 	[ ! -e x.png ]
+}
+
+@test "in a locale without UTF-8 a plot of text has ASCII alone, unless dots are asked for" {
+	LC_ALL=C plot 'x |v|\n1e-5 1e-7\n2e-5 3e-7\n1e-4 1e-4\n' --log y --title 'θ − Δ' -W 32 >got
+	cmp got - <<-'END'
+		                 ? - d
+		 _v_
+		 10^-4 |                  ..''
+		       |             ..:''
+		       |        ..:''
+		 10^-6 |   ..:''
+		       |.:'
+		       +----------------------
+		                0.5         1.0
+		              x  / 10^-4
+	END
+	local dots plain
+	dots=$(plot 'x\n0\n1\n1\n' -x x)
+	plain=$(LC_ALL=C plot 'x\n0\n1\n1\n' -x x)
+	[ "$dots" != "$plain" ]
+	run ! grep -q '[^ -~]' <<<"$plain"
+	grep -q '[#+:]' <<<"$plain"
+	equals "$(LC_ALL=C plot 'x\n0\n1\n1\n' -x x --format text)" "$dots"
+	# the first of three variables that is set; where none is, nothing is known
+	equals "$(LC_ALL='' LC_CTYPE=POSIX LANG=C.UTF-8 plot 'x\n0\n1\n1\n' -x x)" "$plain"
+	equals "$(LC_ALL='' LC_CTYPE='' LANG=de_DE.ISO-8859-1 plot 'x\n0\n1\n1\n' -x x)" "$plain"
+	equals "$(LC_ALL='' LC_CTYPE='' LANG=de_DE.utf8 plot 'x\n0\n1\n1\n' -x x)" "$dots"
+	equals "$(LC_ALL='' LC_CTYPE='' LANG='' plot 'x\n0\n1\n1\n' -x x)" "$dots"
 }

@@ -77,7 +77,7 @@ float nb_canvas_text_width(struct nb_canvas *canvas, float size, const char *tex
 	uint64_t got;
 	float width = 0;
 	if (canvas->cells)
-		return 2 * (float)nb_cells_width(text);
+		return 2 * (float)nb_cells_width(canvas->cells, text);
 	nb_canvas_draw(
 		canvas, &(struct nb_drawing){.what = NB_DRAW_WIDTH, .n = (uint32_t)strlen(text), .size = size}, text);
 	float *data = answer(canvas, &got);
@@ -85,6 +85,12 @@ float nb_canvas_text_width(struct nb_canvas *canvas, float size, const char *tex
 		width = *data;
 	free(data);
 	return width;
+}
+
+void nb_canvas_keep_ascii(struct nb_canvas *canvas)
+{
+	if (canvas->cells)
+		nb_cells_keep_ascii(canvas->cells);
 }
 
 int nb_canvas_open(struct nb_canvas *canvas, enum nb_canvas_format format, int width, int height, int colors)

@@ -57,6 +57,8 @@ struct nb_canvas {
  * cairo) or NB_ENOMEM. */
 NB_MUST_CHECK int nb_canvas_open(
 	struct nb_canvas *canvas, enum nb_canvas_format format, int width, int height, int colors);
+/* A canvas of TEXT, on which nothing has been drawn, has no other characters than those of ASCII. */
+void nb_canvas_keep_ascii(struct nb_canvas *canvas);
 /* data: 2 n floats, n bytes of text, or n pixels. */
 void nb_canvas_draw(struct nb_canvas *canvas, const struct nb_drawing *drawing, const void *data);
 /* Of a text of this size. */

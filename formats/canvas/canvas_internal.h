@@ -21,7 +21,8 @@ static inline size_t nb_drawing_bytes(const struct nb_drawing *d)
 /* cells.c: a canvas of characters. */
 struct nb_cells *nb_cells_new(int columns, int rows, int colors); /* NULL: out of memory */
 void nb_cells_draw(struct nb_cells *cells, const struct nb_drawing *drawing, const void *data);
-int nb_cells_width(const char *text);
+void nb_cells_keep_ascii(struct nb_cells *cells);
+int nb_cells_width(const struct nb_cells *cells, const char *text);
 /* As lines of UTF-8, to be freed; NULL: out of memory. */
 char *nb_cells_text(const struct nb_cells *cells, size_t *size);
 void nb_cells_free(struct nb_cells *cells);

@@ -1,4 +1,4 @@
-/* A canvas of characters: dots in the Braille patterns of Unicode, 2 x 4 a character, and text. */
+/* A canvas of characters: dots in the Braille patterns of Unicode, 2 x 4 a character, and text; or ASCII alone. */
 #include "formats/canvas/canvas_internal.h"
 
 #include "common/mem.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct nb_cells {
-	int columns, rows, colors;
+	int columns, rows, colors, ascii;
 	int clip[4]; /* left, top, right, bottom, in dots */
 	struct cell {
 		uint32_t code;	/* of a character; 0: none, but dots */
@@ -22,8 +22,13 @@ struct nb_cells *nb_cells_new(int columns, int rows, int colors)
 {
 	struct nb_cells *cells = nb_alloc_zero(1, sizeof *cells + (size_t)columns * (size_t)rows * sizeof(struct cell));
 	if (cells)
-		*cells = (struct nb_cells){columns, rows, colors, {0, 0, 2 * columns, 4 * rows}};
+		*cells = (struct nb_cells){columns, rows, colors, 0, {0, 0, 2 * columns, 4 * rows}};
 	return cells;
+}
+
+void nb_cells_keep_ascii(struct nb_cells *cells)
+{
+	cells->ascii = 1;
 }
 
 void nb_cells_free(struct nb_cells *cells)
@@ -96,26 +101,66 @@ static void image(struct nb_cells *cells, const struct nb_drawing *d, const uint
 		}
 }
 
-int nb_cells_width(const char *text)
+/* An exponent, 0 to 9 and then the minus; -1: it is none. */
+static int raised(unsigned code)
 {
-	int n = 0;
+	static const unsigned digit[] = {
+		0x2070, 0xb9, 0xb2, 0xb3, 0x2074, 0x2075, 0x2076, 0x2077, 0x2078, 0x2079, 0x207b};
+	for (int k = 0; k < 11; k++)
+		if (code == digit[k])
+			return k;
+	return -1;
+}
+
+static char ascii_of(unsigned code)
+{
+	static const struct {
+		unsigned code;
+		char ascii;
+	} known[] = {
+		{0x2502, '|'}, {0x2500, '-'}, {0x2514, '+'}, {0x2212, '-'}, {0xb7, '*'}, {0xd7, 'x'}, {0x394, 'd'}};
+	for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+		if (known[k].code == code)
+			return known[k].ascii;
+	return code < 0x80 ? (char)code : '?';
+}
+
+/* Takes the next character of the text as it is shown, of which an exponent in ASCII begins with ^ (*within: in one).
+ */
+static unsigned take_character(const struct nb_cells *cells, const char **text, int *within)
+{
 	unsigned code;
-	for (size_t length; *text; text += length ? length : 1, n++)
-		length = nb_utf8_character(text, &code);
+	const size_t length = nb_utf8_character(*text, &code);
+	const int up = cells->ascii && length ? raised(code) : -1;
+	if (up >= 0 && !*within) {
+		*within = 1;
+		return '^';
+	}
+	*within = up >= 0;
+	*text += length ? length : 1;
+	if (!length || !nb_is_printable(code))
+		return '?';
+	return up >= 0 ? (unsigned)"0123456789-"[up] : cells->ascii ? (unsigned char)ascii_of(code) : code;
+}
+
+int nb_cells_width(const struct nb_cells *cells, const char *text)
+{
+	int n = 0, within = 0;
+	for (; *text; n++)
+		(void)take_character(cells, &text, &within);
 	return n;
 }
 
 static void text(struct nb_cells *cells, const struct nb_drawing *d, const char *utf8)
 {
-	const int n = nb_cells_width(utf8);
+	const int n = nb_cells_width(cells, utf8);
 	const int row = clamp(d->y - d->anchor[1] + 0.5) / 4;
-	int column = (int)lround(d->x / 2 - (double)d->anchor[0] * n);
-	for (size_t length; *utf8; utf8 += length ? length : 1, column++) {
-		unsigned code;
-		length = nb_utf8_character(utf8, &code);
+	int column = (int)lround(d->x / 2 - (double)d->anchor[0] * n), within = 0;
+	for (; *utf8; column++) {
+		const unsigned code = take_character(cells, &utf8, &within);
 		struct cell *cell = at(cells, 2 * column, 4 * row);
 		if (cell && column >= 0)
-			*cell = (struct cell){.code = length && nb_is_printable(code) ? code : '?', .color = d->color};
+			*cell = (struct cell){.code = code, .color = d->color};
 	}
 }
 
@@ -149,9 +194,21 @@ void nb_cells_draw(struct nb_cells *cells, const struct nb_drawing *d, const voi
 
 /* ---- the text ----------------------------------------------------------------------------------- */
 
-static uint32_t code_of(const struct cell *cell)
+/* Of dots: where they are, and how many. */
+static uint32_t ascii_of_dots(uint8_t dots)
 {
-	return cell->code ? cell->code : cell->dots ? 0x2800u + cell->dots : ' ';
+	enum { UPPER = 1 | 2 | 8 | 16 };
+	int n = 0;
+	for (unsigned rest = dots; rest; rest &= rest - 1)
+		n++;
+	return n >= 6 ? '#' : n >= 4 ? '+' : !(dots & UPPER) ? '.' : dots & ~UPPER ? ':' : '\'';
+}
+
+static uint32_t code_of(const struct nb_cells *cells, const struct cell *cell)
+{
+	if (cell->code || !cell->dots)
+		return cell->code ? cell->code : ' ';
+	return cells->ascii ? ascii_of_dots(cell->dots) : 0x2800u + cell->dots;
 }
 
 static void put_code(uint32_t code, FILE *to)
@@ -190,12 +247,12 @@ char *nb_cells_text(const struct nb_cells *cells, size_t *size)
 		const struct cell *cell = &cells->cell[row * cells->columns];
 		uint32_t color = 0;
 		int end = cells->columns;
-		while (end > 0 && code_of(&cell[end - 1]) == ' ')
+		while (end > 0 && code_of(cells, &cell[end - 1]) == ' ')
 			end--;
 		for (int k = 0; k < end; k++) {
-			if (cells->colors && cell[k].color != color && code_of(&cell[k]) != ' ')
+			if (cells->colors && cell[k].color != color && code_of(cells, &cell[k]) != ' ')
 				put_color(color = cell[k].color, to);
-			put_code(code_of(&cell[k]), to);
+			put_code(code_of(cells, &cell[k]), to);
 		}
 		if (color)
 			put_color(0, to);

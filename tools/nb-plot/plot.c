@@ -90,7 +90,8 @@ static void check(struct nb_run *run, void *self)
 	plot->asks_for_stream = plot->rows != ROWS_AUTO;
 	nb_plot_parse(plot, NULL, NULL);
 	nb_source_check(run);
-	if (!plot->format)
+	plot->by_locale = plot->format == FORMAT_AUTO;
+	if (plot->by_locale)
 		plot->format = format_of(run);
 	if (plot->format == FORMAT_PNG || plot->format == FORMAT_PDF)
 		nb_output_refuse_terminal(
@@ -175,6 +176,8 @@ static void open_canvas(struct plot *plot)
 		nb_die(NB_EXIT_USAGE, "a plot of characters has at most 1000 lines and columns");
 	if (nb_canvas_open(&plot->canvas, formats[plot->format], width, height, colors))
 		nb_die(NB_EXIT_FAILED, "%s", plot->canvas.why);
+	if (plot->by_locale && nb_plot_locale_is_ascii())
+		nb_canvas_keep_ascii(&plot->canvas);
 }
 
 /* No option is read and then ignored. */

@@ -66,6 +66,7 @@ struct plot {
 	/* options */
 	const char *x_text, *y_text, *by, *title, *x_label, *y_label, *x_range, *y_range;
 	int bins, style, format, log, rows, which, width, height;
+	int by_locale; /* nobody has asked for text in Braille patterns */
 
 	const struct preset *preset;
 	struct nb_expr *x, *y[CURVES], *by_expr;
@@ -184,6 +185,8 @@ void nb_legend_letters(struct panel *panel, size_t k);
 
 /* ---- terminal.c ---- */
 int nb_plot_terminal_format(void);
+/* Whether the locale is one without UTF-8; if none is said, it is not. */
+int nb_plot_locale_is_ascii(void);
 void nb_plot_put_sixel(const uint32_t *pixel, int width, int height);
 void nb_plot_put_kitty(const unsigned char *png, size_t size);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *variable(const char *name)
 {
@@ -22,6 +23,16 @@ int nb_plot_terminal_format(void)
 	if (strstr(terminal, "sixel") || strncmp(terminal, "foot", 4) == 0 || strncmp(terminal, "mlterm", 6) == 0)
 		return FORMAT_SIXEL;
 	return FORMAT_TEXT;
+}
+
+int nb_plot_locale_is_ascii(void)
+{
+	const char *locale = variable("LC_ALL");
+	if (!*locale)
+		locale = variable("LC_CTYPE");
+	if (!*locale)
+		locale = variable("LANG");
+	return *locale && !strcasestr(locale, "UTF-8") && !strcasestr(locale, "UTF8");
 }
 
 /* PNG in base 64, in pieces of at most 4096 characters. */
