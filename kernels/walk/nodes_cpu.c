@@ -143,16 +143,13 @@ void nb_walk_number_families(struct nb_walk_memory *m, const struct nb_tree *tre
 	const int many = tree->nnode > NB_WALK_SERIAL;
 	uint32_t before[BLOCKS + 1];
 	size_t tight = 0;
-#pragma omp parallel for schedule(static) if (many)
-	for (size_t i = 0; i < tree->nnode; i++)
-		m->inner[i] = NB_WALK_UNREACHED;
 	m->inner[0] = 0;
 	/* above a node of more than `leaf` bodies all are divided */
 #pragma omp parallel for schedule(static) reduction(+ : tight) if (many)
 	for (size_t i = 0; i < tree->nnode; i++) {
 		tight += tree->count[i] <= leaf && m->tight_child[i];
-		for (uint32_t c = 0; tree->count[i] > leaf && c < tree->nchild[i]; c++)
-			m->inner[tree->child[i] + c] = 0;
+		for (uint32_t c = 0; c < tree->nchild[i]; c++)
+			m->inner[tree->child[i] + c] = tree->count[i] > leaf ? 0 : NB_WALK_UNREACHED;
 	}
 	for (size_t i = 0; i < tree->nnode && tight; i++)
 		if (m->inner[i] == 0 && tree->count[i] <= leaf && m->tight_child[i])
