@@ -1196,6 +1196,24 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	equals "$(cat err)" "nb-step: 'run.nb' was computed with softening 0.05, G 1, and this run with softening 0.5, G 1"
 	nb-step -d 0.02 -k 16 --every 4 --resume run.nb 'nb-force -e 0.05 --potential' 2>err >rest.nb
 	equals "$(cat err)" ''
+	# other steps, too, where they have one length
+	nb-step -d 0.01 -k 16 --every 4 --resume run.nb 'nb-force -e 0.05 --potential' 2>err >rest.nb
+	equals "$(cat err)" "nb-step: 'run.nb' was computed in steps of 0.02, and this run in steps of 0.01"
+	nb-step -d 0.01 --eta 0.1 --until 0.2 --every 4 --resume run.nb 'nb-force -e 0.05 --potential' 2>err >rest.nb
+	equals "$(cat err)" ''
+	nb-select --frames -1 run.nb >last.nb
+	nb-step -d 0.01 -k 16 --every 4 --resume last.nb 'nb-force -e 0.05 --potential' 2>err >rest.nb
+	equals "$(cat err)" ''
+	# in an expanding universe in the variable of the steps, which may be shorter to meet --until
+	nb-gen lpt -n 64 --box 50 --redshift 9 >lpt.nb
+	local go=(nb-step --cosmology --every 1 'nb-force -m treepm -e 1 --softening-kernel spline')
+	"${go[@]}" -d 0.1 --until 0.125 lpt.nb >run.nb
+	"${go[@]}" -d 0.1 --until 0.2 --resume run.nb 2>err >rest.nb
+	equals "$(cat err)" ''
+	"${go[@]}" -d 0.05 --until 0.2 --resume run.nb 2>err >rest.nb
+	grep -q "^nb-step: 'run.nb' was computed in steps of 0.07[0-9]*, and this run in steps of 0.05$" err
+	"${go[@]}" -d 0.001 --steps-in a --until 0.13 --resume run.nb 2>err >rest.nb
+	grep -q "^nb-step: 'run.nb' was computed in steps of 0.00[0-9]*, and this run in steps of 0.001$" err
 }
 
 @test "bodies without softening that come too close are reported once, where no energy is known" {

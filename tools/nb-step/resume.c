@@ -77,8 +77,12 @@ static const char *read_last(struct step *s, struct nb_reader *in, struct nb_fra
 	nb_frame_init(&next);
 	for (*count = 0; (answer = nb_reader_next(in, &next)) == NB_FRAME; ++*count) {
 		const uint64_t step = step_of(&next, "step");
-		if (*count == 0 || step <= before)
+		const int begins = *count == 0 || step <= before;
+		if (begins)
 			s->clock.first_step = step;
+		s->saved.before_step = begins ? step : before;
+		s->saved.before_time = s->saved.time;
+		s->saved.time = nb_require_attribute(&next, "time", 0);
 		before = step;
 		nb_frame_clear(last);
 		if (nb_frame_give(last, &next, 1))
@@ -136,6 +140,31 @@ void nb_step_read_saved(struct step *s, struct nb_frame *frame)
 	close(s->saved.file);
 	s->saved.file = -1;
 	nb_require_backend(s->run, frame);
+}
+
+/* The last two states of the saved run tell the length of its steps, unless it had several.  In an expanding universe
+ * the last ones may be shorter, by less than half, to meet --until. */
+static void warn_of_other_steps(const struct step *s)
+{
+	const struct saved *saved = &s->saved;
+	const double most = s->opt.dt, least = s->opt.cosmology ? most / 2 : most;
+	if (!s->opt.dt_given || s->opt.eta_given || s->opt.every_time_given || s->opt.at ||
+		s->opt.integrator->has_own_steps || saved->before_step == saved->step)
+		return;
+	const double way = s->opt.cosmology ? nb_step_span(s, saved->before_time, saved->time)
+					    : saved->time - saved->before_time;
+	const double dt = way / (double)(saved->step - saved->before_step);
+	if (dt / most < 0 || (dt / most <= 1 + 1e-6 && dt / least >= 1 - 1e-6)) /* or it goes back */
+		return;
+	nb_warn("'%s' was computed in steps of %.6g, and this run in steps of %.6g", s->opt.resume, dt, s->opt.dt);
+}
+
+void nb_step_begin_count(struct step *s)
+{
+	if (s->saved.resumed)
+		warn_of_other_steps(s);
+	else
+		s->clock.first_step = s->clock.step;
 }
 
 void nb_step_warn_if_over(const struct step *s)

@@ -257,8 +257,7 @@ static void step(struct nb_run *run, void *self, struct nb_frame *frame)
 	s->backend = run->backend;
 	nb_step_load(s);
 	nb_step_comoving_load(s);
-	if (!s->saved.resumed)
-		s->clock.first_step = s->clock.step;
+	nb_step_begin_count(s);
 	if (!s->opt.command) {
 		step_once(s);
 		return;

@@ -247,15 +247,19 @@ void nb_step_restart_mark(struct step *s);
 /* ---- resume.c: a saved stream ---- */
 
 struct saved {
-	int file;      /* descriptor of the saved stream; -1: none, or it has been read */
-	int resumed;   /* the first state is one of a saved stream, and is not written again */
-	uint64_t step; /* that of this state */
+	int file;	      /* descriptor of the saved stream; -1: none, or it has been read */
+	int resumed;	      /* the first state is one of a saved stream, and is not written again */
+	uint64_t step;	      /* that of this state */
+	uint64_t before_step; /* that of the state before it in the stream; the same: there is none of this run */
+	double time, before_time;
 };
 
 void nb_step_check_saved(const struct step *s); /* that --output does not take its place */
 void nb_step_open_saved(struct step *s);
 /* Reads its last whole frame and finds out with which step its run began. */
 void nb_step_read_saved(struct step *s, struct nb_frame *frame);
+/* What a run counts from; one that goes on with steps of another length warns. */
+void nb_step_begin_count(struct step *s);
 void nb_step_warn_if_over(const struct step *s); /* after a run that has found nothing to do */
 /* After a signal, where the run writes into a file. */
 void nb_step_say_how_to_go_on(const struct step *s, int interrupted);
