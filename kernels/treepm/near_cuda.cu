@@ -38,13 +38,26 @@ template <class real> static __device__ __forceinline__ real polynomial(const re
 	return fma(odd, v, even);
 }
 
-/* r^-3, and r^-1 if MORE, of r2: the f32 root y is off by 2^-22, and e = 1 - r2 y^2.  In f32 e^2 is nothing. */
+static __device__ __forceinline__ double root_of(double r2)
+{
+	double root;
+	asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(root) : "d"(r2));
+	return root;
+}
+
+static __device__ __forceinline__ float root_of(float r2)
+{
+	float root;
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(r2));
+	return root;
+}
+
+/* r^-3, and r^-1 if MORE, of r2: the root y is off by 2^-22, in f64 by 2^-19, and e = 1 - r2 y^2.  In f32 e^2 is
+ * nothing. */
 template <bool MORE, class real> static __device__ __forceinline__ void powers(real r2, real &w, real &p)
 {
 	constexpr bool DOUBLE = sizeof(real) == sizeof(double);
-	float guess;
-	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"((float)r2));
-	const real y = guess, y2 = y * y, e = fma(-r2, y2, (real)1), y3 = y * y2;
+	const real y = root_of(r2), y2 = y * y, e = fma(-r2, y2, (real)1), y3 = y * y2;
 	w = fma(y3 * e, DOUBLE ? fma(e, (real)1.875, (real)1.5) : (real)1.5, y3);
 	if (MORE)
 		p = fma(y * e, DOUBLE ? fma(e, (real)0.375, (real)0.5) : (real)0.5, y);
@@ -75,9 +88,9 @@ template <class real, bool SPLINE, bool OWN, bool POT> struct pair {
 		return SPLINE ? s2 : s2 - soft;
 	}
 
-	__device__ __forceinline__ bool is_softened() const
+	__device__ __forceinline__ bool is_softened(const nb_treepm_near &near) const
 	{
-		return SPLINE && soft * soft * s2 < 1;
+		return SPLINE && (OWN ? soft * soft * s2 < 1 : s2 < (real)near.support2);
 	}
 
 	__device__ __forceinline__ void soften()
@@ -107,10 +120,10 @@ static __device__ __forceinline__ void pull(
 	for (int j = share; j < n; j += 2 * sharers) {
 		const bool there = j + sharers < n;
 		pair<real, SPLINE, OWN, POT> a(near, l, j, true, t), b(near, l, there ? j + sharers : j, there, t);
-		if (a.is_softened() || b.is_softened()) {
-			if (a.is_softened())
+		if (a.is_softened(near) || b.is_softened(near)) {
+			if (a.is_softened(near))
 				a.soften();
-			if (b.is_softened())
+			if (b.is_softened(near))
 				b.soften();
 		}
 		a.add(near, sum);

@@ -203,8 +203,8 @@ static int make_near(const nb_treepm_plan &plan, const given &of, const nb_treep
 	const bool spline = plan.law.law == NB_LAW_SPLINE;
 	const double soft = spline ? nb_soft_of<true>(eps, of.length, of.floor)
 				   : nb_soft_of<false>(eps, of.length, of.floor);
-	*near = {spline, plan.box, plan.reach, plan.law.cut2, soft, of.side, (int)plan.around, 3 * of.bits, GROUP,
-		sources, targets, 0, nullptr, nullptr, nullptr, {}, {}};
+	*near = {spline, plan.box, plan.reach, plan.law.cut2, soft, 1 / (soft * soft), of.side, (int)plan.around,
+		3 * of.bits, GROUP, sources, targets, 0, nullptr, nullptr, nullptr, {}, {}};
 	near->f64.fill(plan.law);
 	near->f32.fill(plan.law);
 	/* a group that is too wide would see one image of a source alone */

@@ -38,8 +38,9 @@ template <class real> struct nb_treepm_terms {
 /* Targets first + 0, 1 ... of a cell, with one list of what is near them. */
 struct nb_treepm_near {
 	bool spline;
-	double box, reach, cut2, soft; /* soft: as nb_soft_of, where all have one */
-	int side, around, fine, most;  /* most: targets of a group */
+	double box, reach, cut2, soft, support2; /* soft: as nb_soft_of, where all have one; support2: of a spline, 1 /
+						    soft^2 */
+	int side, around, fine, most;		 /* most: targets of a group */
 	struct nb_treepm_cells sources, targets;
 	size_t ngroup;
 	const uint32_t *first;	   /* target of each group */
