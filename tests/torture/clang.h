@@ -8,7 +8,7 @@
 		const __typeof__(a) a_ = (a), b_ = (b);                                        \
 		const __typeof__(lanes) lane_ = (lanes);                                       \
 		enum { LANES_ = sizeof lane_ / sizeof lane_[0] };                              \
-		__typeof__(a) to_;                                                             \
+		__typeof__(+(a)) to_; /* not const */                                          \
 		for (int k_ = 0; k_ < LANES_; k_++) {                                          \
 			const int from_ = (int)((unsigned long long)lane_[k_] % (2 * LANES_)); \
 			to_[k_] = from_ < LANES_ ? a_[from_] : b_[from_ - LANES_];             \
