@@ -445,7 +445,10 @@ exact() {
 	fails_with 1 "'twice.nb': id 8 appears twice in frame 0 (bodies 3 and 8)" 'nb-groups -l 1 --catalogue --match twice.nb p.nb'
 	fails_with 1 'id 8 appears twice in frame 0 (bodies 3 and 8)' 'nb-groups -l 1 --catalogue --match <(nb-groups -l 1 p.nb) twice.nb'
 	fails_with 1 "needs field 'id'" "nb-groups -l 1 p.nb >g.nb; nb-select --drop id p.nb | nb-groups -l 1 --catalogue --match g.nb"
-	fails_with 2 "no linking length" 'nb-groups p.nb'
+	fails_with 1 "option '--fraction', which without '--length' is 0.2, needs a box, and frame 0 has none (want '--length" 'nb-groups p.nb'
+	nb-gen uniform -n 3000 | nb-calc 'pos = pos + 0.5' '@box = 1' >box.nb
+	nb-groups --min 2 --catalogue --no-history box.nb | cmp - <(nb-groups --min 2 --fraction 0.2 --catalogue --no-history box.nb)
+	nb-groups --min 2 --catalogue --no-history box.nb | run ! cmp -s - <(nb-groups --min 2 --fraction 0.25 --catalogue --no-history box.nb)
 	fails_with 2 "exclude each other" 'nb-groups -l 1 --fraction 0.2 p.nb'
 	fails_with 2 "'0'" 'nb-groups --fraction 0 --periodic 1 p.nb'
 	fails_with 2 "'0'" 'nb-groups -l 1 --periodic 0 p.nb'

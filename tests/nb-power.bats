@@ -330,3 +330,18 @@ differ() {
 	fails_with 1 'is two-dimensional' 'nb-power --periodic 1 --pairs 0,0.1 --project 0.1 flat.nb'
 	fails_with 1 'another number of dimensions' 'nb-power --periodic 1 --pairs 0,0.1 --randoms flat.nb u.nb'
 }
+
+@test "with -o the table is a file, which may not be one that is read" {
+	nb-gen uniform -n 500 | nb-calc 'pos = pos + 0.5' '@box = 1' >box.nb
+	nb-power --mesh 16 -o table.txt box.nb
+	nb-power --mesh 16 box.nb | cmp - table.txt
+	cp box.nb before.nb
+	for t in 'nb-power --mesh 16' nb-stats; do
+		fails_with 2 "'--output' is 'box.nb', a file that is read, and would be lost" "$t -o box.nb box.nb"
+	done
+	cmp box.nb before.nb
+	fails_with 1 'truncated stream' 'head -c -9 box.nb | nb-power --mesh 16 -o table.txt'
+	nb-power --mesh 16 box.nb | cmp - table.txt
+	nb-stats -o measured.txt box.nb
+	nb-stats box.nb | cmp - measured.txt
+}

@@ -232,6 +232,8 @@ void nb_output_begin(struct nb_run *run)
 	if (!nb_output_is_file(run))
 		return;
 	const int same = open_same(run); /* nb_whole_open would rather fail than empty it */
+	if (same >= 0 && !(run->tool->streams & NB_WRITES))
+		nb_die(NB_EXIT_USAGE, "'--output' is '%s', a file that is read, and would be lost", run->common.output);
 	const int failed = nb_whole_open(&run->file, run->common.output);
 	if (failed && nb_whole_why(errno))
 		nb_die(NB_EXIT_FAILED, "'%s' %s", run->common.output, nb_whole_why(errno));

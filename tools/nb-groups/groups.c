@@ -36,8 +36,8 @@ static const struct nb_option options[] = {
 		.help = "--catalogue: masses and radii of spheres of densities by attributes omega0, redshift, H0"},
 	{0, "density", NB_POSITIVE(struct groups, density), .arg = "RHO",
 		.help = "--catalogue: mean density of a sphere about each centre, for its mass and radius"},
-	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B",
-		.help = "linking length in mean distances of bodies, box / n^(1/3): usually 0.2"},
+	{0, "fraction", NB_POSITIVE(struct groups, fraction), .arg = "B", .fallback = "0.2 without --length",
+		.help = "linking length in mean distances of bodies, box / n^(1/3)"},
 	{0, "match", NB_FILE(struct groups, match), .arg = "FILE",
 		.help = "--catalogue: the group of another frame that has most of the bodies"},
 	{0, "min", NB_INT(struct groups, least), .min = 1, .arg = "N", .fallback = "20",
@@ -58,8 +58,6 @@ static void check(struct nb_run *run, void *self)
 		nb_die(NB_EXIT_USAGE, "option '--density' needs '--catalogue'");
 	if (opt->cosmology && !opt->catalogue)
 		nb_die(NB_EXIT_USAGE, "option '--cosmology' needs '--catalogue'");
-	if (!length && !fraction)
-		nb_die(NB_EXIT_USAGE, "no linking length (want '--length LENGTH', or '--fraction 0.2' in a box)");
 }
 
 static void begin(struct nb_run *run, void *self)
@@ -98,9 +96,9 @@ static double find_length(const struct nb_run *run, const struct groups *opt, co
 		return opt->length;
 	if (box == 0)
 		nb_die(NB_EXIT_FAILED,
-			"option '--fraction' needs a box, and frame %" PRIu64 " has none (want '--periodic L', or "
-			"'--length')",
-			frame->number);
+			"option '--fraction'%s needs a box, and frame %" PRIu64
+			" has none (want '--length LENGTH', or '--periodic L')",
+			nb_given(run, &opt->fraction) ? "" : ", which without '--length' is 0.2,", frame->number);
 	const double n = (double)frame->rows[NB_PARTICLE];
 	return opt->fraction * box / (nb_require_dim(frame) == 2 ? sqrt(n) : cbrt(n));
 }
@@ -252,7 +250,7 @@ const struct nb_tool nb_tool_groups = {
 	.noption = sizeof options / sizeof *options,
 	.common = NB_COMMON_BACKEND | NB_COMMON_THREADS | NB_COMMON_HISTORY,
 	.size = sizeof(struct groups),
-	.defaults = &(const struct groups){.least = 20},
+	.defaults = &(const struct groups){.fraction = 0.2, .least = 20},
 	.streams = NB_READS | NB_WRITES,
 	.obeys_box = 1,
 	.check = check,

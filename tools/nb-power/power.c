@@ -187,7 +187,7 @@ const struct nb_tool nb_tool_power = {
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
+	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.size = sizeof(struct nb_power),
 	.defaults = &(const struct nb_power){.cells = 256, .order = 4, .limit = 0.7},
 	.streams = NB_READS,

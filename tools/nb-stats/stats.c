@@ -231,7 +231,7 @@ const struct nb_tool nb_tool_stats = {
 	.files = 1,
 	.options = options,
 	.noption = sizeof options / sizeof *options,
-	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS,
+	.common = NB_COMMON_LOOKER | NB_COMMON_THREADS | NB_COMMON_OUTPUT,
 	.size = sizeof(struct stats),
 	.defaults = &(const struct stats){.epot = EPOT_AUTO, .lagrangian = "10,50,90", .center = "com", .bins = 20},
 	.streams = NB_READS,
