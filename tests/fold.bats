@@ -587,6 +587,16 @@ hands_over() {
 '"$(grep ' made in ' told)" ]
 }
 
+# bats test_tags=once
+@test "a limit of the time of the program before a run is one of the run, unless that program is kept from folding" {
+	local run="nb-step -d 0.001 -k 1500 --every 0 'nb-force -e 0.1' | nb-stats --format tsv | tail -n 1 | cut -f 2; echo \"\${PIPESTATUS[*]}\""
+	limited() {
+		[ "$(bash -c "timeout 0.3 nb-gen plummer -n 1000 | $run" | tail -n 1)" = '124 143 0 0 0' ] &&
+			[ "$(bash -c "timeout 0.3 env NB_FOLD=off nb-gen plummer -n 1000 | $run" | tr '\n' ' ')" = '1.5 0 0 0 0 0 ' ]
+	}
+	in_one_of $ATTEMPTS limited
+}
+
 @test "a program that a command such as timeout(1) starts folds every time" {
 	local start round i missed folded late=0
 	for start in 'timeout 900' setsid '/usr/bin/env A=1'; do
