@@ -201,7 +201,7 @@ static int read_array(struct nb_import *in, struct array *array, struct nb_frame
 	const unsigned char *head;
 	beside.fd = nb_open_named(array->path, O_RDONLY | O_NONBLOCK);
 	if (beside.fd < 0)
-		return cannot_open(in, array->path);
+		return errno == EISDIR ? NB_OK : cannot_open(in, array->path);
 	const int unknown = fstat(beside.fd, &about);
 	if (unknown || !S_ISREG(about.st_mode)) {
 		const int status = unknown ? cannot_open(in, array->path) : NB_OK;
