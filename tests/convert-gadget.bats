@@ -45,6 +45,11 @@ needs_data() { [ -r "$DATA/formats/$1" ] || skip "no $1 (NB_DATA names the folde
 		"printf '1 2 3 4\n5 6 7 8\n' | nb-convert --from auto"
 	fails_with 1 "t.txt: 3 columns of numbers, but no header line (name them, as by '--from csv --columns x,y,z')" \
 		"printf ' 1, -2.5e3,3' >t.txt; nb-convert t.txt"
+	# by auto as by csv, where cells are empty or have decimal commas
+	for text in '1,,3' ',1,2' '1;;3' '1,2,nan' '1,5;2,5;3' '1,5;2,5;3,5' '1 2 3' '1,2,3,'; do
+		fails_with 1 "3 columns of numbers, but no header line (name them, as by '--from csv --columns x,y,z')" "echo '$text' | nb-convert --from auto"
+		fails_with 1 "line 1: numbers, but no header line before (name the columns, as by '--columns x,y,z')" "echo '$text' | nb-convert --from csv"
+	done
 	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf '1 2 3 x\n' | nb-convert --from auto"
 	fails_with 1 'standard input is none of amuse, princeton, csv, gadget' "printf 'a\0b' | nb-convert --from auto"
 	fails_with 1 'standard input: the file is empty' 'nb-convert --from auto </dev/null'

@@ -118,24 +118,20 @@ static void add_hint(struct nb_import *in)
 		snprintf(in->error + used, sizeof in->error - used, "; %s", in->hint);
 }
 
-/* How many numbers stand in the first line of a text that begins so, if there is nothing else in it; 0: there is. */
+/* How many columns the first line of a text that begins so has, if it has numbers alone; 0: it has more. */
 static size_t bare_numbers(const unsigned char *head, size_t n)
 {
 	char line[NB_HEAD + 1];
-	size_t mark, count = 0;
-	double x;
+	size_t mark;
 	if (!nb_text_begins(head, n, &mark))
 		return 0;
 	memcpy(line, head + mark, n - mark);
 	line[n - mark] = '\0';
-	const char *at = nb_text_skip(line);
-	for (; *at && *at != '\n' && *at != '\r'; count++) {
-		at = nb_decimal_read(at, &x);
-		if (!at || !strchr(" \t,;\r\n", *at))
-			return 0;
-		at += strspn(at, " \t,;");
-	}
-	return *at || n < NB_HEAD ? count : 0; /* it may go on behind the head */
+	char *begin = line + strspn(line, "\r\n"), *end = begin + strcspn(begin, "\r\n");
+	if (!*end && n == NB_HEAD) /* it may go on behind the head */
+		return 0;
+	*end = '\0';
+	return nb_csv_bare_numbers(begin);
 }
 
 /* The format by the head of the file; NULL after in->error is set. */

@@ -38,6 +38,8 @@ char *nb_text_skip(const char *text);
 int nb_text_begins(const unsigned char *head, size_t n, size_t *mark);
 /* What n columns of numbers without a header line may be, as an option names them: "mass,x,y,z" for 4. */
 const char *nb_likely_columns(size_t n);
+/* How many cells a line of csv has, if all that is in them are numbers; else 0. */
+size_t nb_csv_bare_numbers(const char *line);
 
 /* 1 for what would break a line or act on a terminal: control characters other than the tab. */
 int nb_text_is_control(char c);

@@ -64,10 +64,10 @@ static int take_names(struct csv_reader *reader, char *line)
 
 static const char separators[] = ",\t; ";
 
-/* What a line could be: cells that csv knows as x and y, and cells that are numbers. */
+/* What a line could be: cells that csv knows as x and y, cells that are numbers, and cells of anything else. */
 struct look {
 	size_t ncell;
-	int has_xy, has_number;
+	int has_xy, has_number, has_text;
 };
 
 static int look_at(const char *line, char separator, struct look *look)
@@ -87,7 +87,12 @@ static int look_at(const char *line, char separator, struct look *look)
 			has_x |= strcmp(known, "x") == 0;
 			has_y |= strcmp(known, "y") == 0;
 		}
-		look->has_number |= *text && !quoted && nb_csv_number(text, &x) == 0;
+		char *comma = separator == ',' ? NULL : strchr(text, ',');
+		if (comma) /* as numbers are written in many countries */
+			*comma = '.';
+		const int is_number = *text && !quoted && nb_csv_number(text, &x) == 0;
+		look->has_number |= is_number;
+		look->has_text |= *text && !is_number;
 	}
 	look->has_xy = has_x && has_y;
 	free(copy);
@@ -109,6 +114,18 @@ static int look_for_header(struct csv_reader *reader, const char *line, struct l
 		}
 	}
 	return status ? no_memory(reader) : NB_OK;
+}
+
+size_t nb_csv_bare_numbers(const char *line)
+{
+	const char likely = nb_csv_separator(line);
+	struct look look;
+	for (size_t k = 0; k < sizeof separators; k++) {
+		const char separator = k ? separators[k - 1] : likely;
+		if (look_at(line, separator, &look) == NB_OK && look.has_number && !look.has_text)
+			return look.ncell;
+	}
+	return 0;
 }
 
 /* The separator by which the line has as many cells as there are names. */
@@ -190,10 +207,12 @@ static int header_of(struct csv_reader *reader, char *line, char *comment)
 		return NB_EINVAL;
 	if (look.has_xy || (!comment && !look.has_number))
 		return take_names(reader, line);
-	if (!comment)
+	if (!comment) {
+		const size_t columns = nb_csv_bare_numbers(line);
 		return nb_lines_fail(&reader->lines,
 			"numbers, but no header line before (name the columns, as by '--columns %s')",
-			nb_likely_columns(look.ncell));
+			nb_likely_columns(columns ? columns : look.ncell));
+	}
 	if (look_for_header(reader, comment, &look) || take_names(reader, comment))
 		return NB_EINVAL;
 	reader->pending = line;
