@@ -137,6 +137,7 @@ bodies() { nb-select --frames last --where "${1:-id >= 0}" | nb-select --sort id
 	fails_with 2 "option '--stop-when' needs the force pipeline as operand" 'nb-force many.nb | nb-step -d 0.1 --stop-when "rmax > 1"'
 	fails_with 1 'with nb-force alone (here another case: the integrator)' 'nb-step -d 0.1 --integrator euler --stop-when "rmax > 1" nb-force many.nb'
 	fails_with 1 "bodies have softenings of their own, or not Plummer's in step 0, and '--stop-when' takes none of these" "nb-calc 'eps = 0.1' many.nb | nb-step -d 0.1 --stop-when 'rmax > 1' nb-force"
+	fails_with 1 'of up to 16 bodies with nb-force alone (here another case: more than 16 bodies)' 'nb-gen plummer -n 17 | nb-step -d 0.1 --stop-when "rmax > 1" nb-force'
 	fails_with 1 'a system of more than 16 bodies' 'nb-gen plummer -n 17 --systems 2 | nb-step -d 0.1 --stop-when "rmax > 1" nb-force'
 }
 

@@ -26,6 +26,7 @@ setup() {
 	fails_with 2 "option '--no-history' takes no argument" 'nb-gen plummer --no-history=3'
 	fails_with 2 "unknown option '-Y' (see 'nb-gen --help')" 'nb-gen -Y'
 	fails_with 2 "unknown option '--no-such'" 'nb-gen --no-such'
+	fails_with 2 "unknown option '-K' (did you mean '-k'? one of the force pipeline stands within its quotes)" "nb-step -K 3 -d 0.1 nb-force"
 	fails_with 2 "unknown option '-G' (did you mean '--G'? see 'nb-gen --help')" 'nb-gen -G 2'
 	fails_with 2 "unknown option '-N' (did you mean '-n'? see 'nb-gen --help')" 'nb-gen -N 10'
 	fails_with 2 "unknown option '--model' (it is an operand: 'nb-gen [MODEL [ORBITS]]')" 'nb-gen --model plummer'

@@ -23,27 +23,48 @@ static struct nb_nearest nearest(const struct nb_unknown *unknown)
 	return near;
 }
 
+/* The option with this letter in the other case, or else with this letter as its name; NULL: none. */
+static const struct nb_option *other_case(const struct nb_unknown *unknown, int letter)
+{
+	const struct nb_option *found = NULL;
+	for (size_t k = 0; k < unknown->n; k++) {
+		const struct nb_option *row = unknown->row[k];
+		if (row->letter && tolower(row->letter) == tolower(letter))
+			return row;
+		if (!found && tolower(row->name[0]) == tolower(letter) && !row->name[1])
+			found = row;
+	}
+	return found;
+}
+
+/* "did you mean '-k'? ", or nothing. */
+static void hint_at_letter(const struct nb_unknown *unknown, int letter, char hint[40])
+{
+	const struct nb_option *row = other_case(unknown, letter);
+	hint[0] = '\0';
+	if (row && row->letter)
+		snprintf(hint, 40, "did you mean '-%c'? ", row->letter);
+	else if (row)
+		snprintf(hint, 40, "did you mean '--%s'? ", row->name);
+}
+
 void nb_unknown_before(const struct nb_unknown *unknown)
 {
 	const char *given = unknown->given;
+	char letter[40];
+	hint_at_letter(unknown, name_of(unknown)[0], letter);
 	if (nb_quote_is_before(given, unknown->before))
 		nb_die(NB_EXIT_USAGE, "unknown option '%s' (%sone of %s stands within its quotes)", given,
-			name_of(unknown) - given > 1 ? nearest(unknown).hint : "", unknown->tool->quoted);
+			name_of(unknown) - given > 1 ? nearest(unknown).hint : letter, unknown->tool->quoted);
 	if (*unknown->hint)
 		nb_die(NB_EXIT_USAGE, "unknown option '%s'%s", given, unknown->hint);
 }
 
 static _Noreturn void unknown_letter(const struct nb_unknown *unknown, int letter)
 {
-	for (size_t k = 0; k < unknown->n; k++)
-		if (unknown->row[k]->letter && tolower(unknown->row[k]->letter) == tolower(letter))
-			nb_die(NB_EXIT_USAGE, "unknown option '-%c' (did you mean '-%c'? see '%s --help')", letter,
-				unknown->row[k]->letter, nb_program());
-	for (size_t k = 0; k < unknown->n; k++)
-		if (tolower(unknown->row[k]->name[0]) == tolower(letter) && !unknown->row[k]->name[1])
-			nb_die(NB_EXIT_USAGE, "unknown option '-%c' (did you mean '--%s'? see '%s --help')", letter,
-				unknown->row[k]->name, nb_program());
-	nb_die(NB_EXIT_USAGE, "unknown option '-%c' (see '%s --help')", letter, nb_program());
+	char hint[40];
+	hint_at_letter(unknown, letter, hint);
+	nb_die(NB_EXIT_USAGE, "unknown option '-%c' (%ssee '%s --help')", letter, hint, nb_program());
 }
 
 /* Whether the usage has the name as an operand, such as MODEL. */

@@ -45,7 +45,9 @@ void nb_step_small_begin(struct step *s)
 	s->small.n = 0;
 	if (s->opt.integrator->few || (((n < 2 && !s->systems.many) || n > NB_SMALL_MOST) && !s->stop.text))
 		return;
-	const char *why = n > NB_SMALL_MOST ? "a system of more than 16 bodies" : why_not_steps(s);
+	const char *why = n <= NB_SMALL_MOST	? why_not_steps(s)
+			  : s->systems.of.n > 1 ? "a system of more than 16 bodies"
+						: "more than 16 bodies";
 	if (!why && !s->stop.text)
 		why = why_not_force(s);
 	if (!why && s->systems.many) {
@@ -61,7 +63,7 @@ void nb_step_small_begin(struct step *s)
 	}
 	if (why && s->stop.text)
 		nb_die(NB_EXIT_FAILED,
-			"option '--stop-when' needs steps that need no frames, as of the leapfrog of systems of up to "
+			"option '--stop-when' needs steps that need no frames, as of the leapfrog of up to "
 			"16 "
 			"bodies with nb-force alone (here another case: %s)",
 			why);
