@@ -43,7 +43,7 @@ has_url() {
 port() { cut -d / -f 3 <<<"$URL" | cut -d : -f 2; }
 
 # code CURL-ARGS...: the status of an answer
-code() { curl -s -m 10 -o /dev/null -w '%{http_code}' "$@"; }
+code() { curl -s -m 60 -o /dev/null -w '%{http_code}' "$@"; }
 
 size_is() { [ "$(stat -c %s "$1")" -eq "$2" ]; }
 

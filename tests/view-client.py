@@ -20,7 +20,7 @@ def packed(text):
 
 def ask(url, what, text, client=7):
     at = urlsplit(url)
-    c = http.client.HTTPConnection(at.hostname, at.port, timeout=20)
+    c = http.client.HTTPConnection(at.hostname, at.port, timeout=120)  # of silence: what only hangs needs
     c.request("POST", f"{at.path}{what}?client={client}", packed(text))
     return c.getresponse()
 
