@@ -1204,6 +1204,12 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 	nb-select --frames -1 run.nb >last.nb
 	nb-step -d 0.01 -k 16 --every 4 --resume last.nb 'nb-force -e 0.05 --potential' 2>err >rest.nb
 	equals "$(cat err)" ''
+	# of a time of which a step is a few last digits, such as a Julian date, less is known
+	nb-gen kepler | nb-calc '@time = 2451545' | nb-step -d 1e-4 -k 8 nb-force >date.nb
+	nb-step -d 1e-4 -k 9 --resume date.nb nb-force 2>err >rest.nb
+	equals "$(cat err)" ''
+	nb-step -d 2e-4 -k 9 --resume date.nb nb-force 2>err >rest.nb
+	grep -q "^nb-step: 'date.nb' was computed in steps of .*, and this run in steps of 0.0002$" err
 	# in an expanding universe in the variable of the steps, which may be shorter to meet --until
 	nb-gen lpt -n 64 --box 50 --redshift 9 >lpt.nb
 	local go=(nb-step --cosmology --every 1 'nb-force -m treepm -e 1 --softening-kernel spline')

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -154,7 +156,8 @@ static void warn_of_other_steps(const struct step *s)
 	const double way = s->opt.cosmology ? nb_step_span(s, saved->before_time, saved->time)
 					    : saved->time - saved->before_time;
 	const double dt = way / (double)(saved->step - saved->before_step);
-	if (dt / most < 0 || (dt / most <= 1 + 1e-6 && dt / least >= 1 - 1e-6)) /* or it goes back */
+	const double off = 1e-6 + DBL_EPSILON * fabs(saved->time / most); /* times that are large are rounded by more */
+	if (dt / most < 0 || (dt / most <= 1 + off && dt / least >= 1 - off)) /* or it goes back */
 		return;
 	nb_warn("'%s' was computed in steps of %.6g, and this run in steps of %.6g", s->opt.resume, dt, s->opt.dt);
 }
