@@ -15,7 +15,11 @@ enum { UNIT_SANITIZED = 1 };
 enum { UNIT_SANITIZED = 0 };
 #endif
 
+#ifdef __cplusplus
 static int unit_failed, unit_checked;
+#else
+static _Atomic int unit_failed, unit_checked; /* several threads check in some tests */
+#endif
 
 #define CHECK(condition)                                                                        \
 	do {                                                                                    \
