@@ -19,7 +19,7 @@ static const char *shape_fault(const struct nb_tree *tree, size_t n)
 		tree->first[0] == 0 && tree->count[0] == n, linked);
 }
 
-/* Of a tree of sound shape. */
+/* Of a tree of sound shape with as many children as nodes without the root: where one has two parents, one has none. */
 static int find_depth(const struct nb_tree *tree, const char **wrong)
 {
 	uint16_t *level = nb_alloc_zero(tree->nnode, sizeof *level);
@@ -27,6 +27,8 @@ static int find_depth(const struct nb_tree *tree, const char **wrong)
 		return NB_ENOMEM;
 	for (size_t k = 0; k < tree->nnode && !*wrong; k++) /* a parent is before its children */
 		for (uint32_t c = tree->child[k]; c < tree->child[k] + tree->nchild[k]; c++) {
+			if (level[c])
+				*wrong = nb_tree_orphan;
 			level[c] = (uint16_t)(level[k] + 1);
 			if (level[c] > NB_TREE_LEVELS)
 				*wrong = nb_tree_too_deep;

@@ -88,8 +88,11 @@ static inline const char *nb_tree_fault_text(enum nb_tree_fault fault)
 	return NULL;
 }
 
+static const char nb_tree_orphan[] = "some nodes have no parent";
+
 /* What to say of the shape: the fault of the first node which has one, NB_TREE_SOUND if none has; whether the root
- * holds all bodies; and how many nodes have a parent or are the root. */
+ * holds all bodies; and whether children are as many as nodes without the root, which one of several parents and one of
+ * none are, too. */
 static inline const char *nb_tree_verdict(
 	const struct nb_tree *tree, enum nb_tree_fault fault, int root_holds_all, uint64_t linked)
 {
@@ -97,7 +100,7 @@ static inline const char *nb_tree_verdict(
 		return "the root does not hold all bodies";
 	if (fault != NB_TREE_SOUND)
 		return nb_tree_fault_text(fault);
-	return linked == tree->nnode ? NULL : "some nodes have no parent";
+	return linked == tree->nnode ? NULL : nb_tree_orphan;
 }
 
 static const char nb_tree_too_deep[] = "it has more levels than the positions of bodies can need";

@@ -45,33 +45,48 @@ static void refused_moment(const struct nb_tree *tree, const struct bodies *b, d
 	*number = was;
 }
 
-/* A chain of nodes above a tree. */
-static void test_depth(const struct bodies *b)
+/* n nodes, each of all bodies and the only child of the one before. */
+static struct nb_tree make_chain(const struct bodies *b, size_t n)
 {
-	for (size_t depth = NB_TREE_LEVELS - 1; depth <= NB_TREE_LEVELS + 1; depth++) {
-		struct nb_tree whole = build(b, (int)b->n, 1), chain = whole;
-		const size_t n = depth + 1;
-		chain.nnode = n;
+	struct nb_tree whole = build(b, (int)b->n, 1), chain = whole;
+	chain.nnode = n;
 #define NB_NODE_COLUMN(type, member, components, order) \
 	chain.member = whole.member ? nb_alloc(n, (components) * sizeof(type)) : NULL;
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-		for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 #define NB_NODE_COLUMN(type, member, components, order) \
 	if (chain.member)                               \
 		memcpy(chain.member + (components)*i, whole.member, (components) * sizeof(type));
 #include "kernels/tree/node.def"
 #undef NB_NODE_COLUMN
-			chain.child[i] = i + 1 < n ? (uint32_t)i + 1 : 0;
-			chain.nchild[i] = i + 1 < n;
-		}
+		chain.child[i] = i + 1 < n ? (uint32_t)i + 1 : 0;
+		chain.nchild[i] = i + 1 < n;
+	}
+	nb_tree_free(&whole);
+	return chain;
+}
+
+static void test_depth(const struct bodies *b)
+{
+	for (size_t depth = NB_TREE_LEVELS - 1; depth <= NB_TREE_LEVELS + 1; depth++) {
+		struct nb_tree chain = make_chain(b, depth + 1);
 		const char *got = without_null(tree_fault(&chain, b->n, b->pos, b->mass));
 		CHECK(strcmp(got, depth <= NB_TREE_LEVELS
 					  ? "nothing"
 					  : "it has more levels than the positions of bodies can need") == 0);
 		nb_tree_free(&chain);
-		nb_tree_free(&whole);
 	}
+}
+
+/* There are as many children as nodes that need a parent, but one has two of them. */
+static void test_orphan(const struct bodies *b)
+{
+	struct nb_tree chain = make_chain(b, 4);
+	CHECK(tree_fault(&chain, b->n, b->pos, b->mass) == NULL);
+	refused(&chain, b, &chain.child[0], 2, "some nodes have no parent");
+	refused(&chain, b, &chain.child[1], 3, "some nodes have no parent");
+	nb_tree_free(&chain);
 }
 
 int main(void)
@@ -115,6 +130,7 @@ int main(void)
 	CHECK(strcmp(without_null(tree_fault(&tree, b.n, b.pos, b.mass)),
 		      "a node's mass is not the sum of its bodies' masses") == 0);
 	test_depth(&b);
+	test_orphan(&b);
 	nb_tree_free(&tree);
 	bodies_free(&b);
 	return unit_end();
