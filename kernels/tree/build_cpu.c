@@ -323,6 +323,8 @@ static int moments_of(const struct nb_tree *tree, size_t i, const double *pos, c
 		nb_tree_inner_moments(tree, i, &m);
 	else
 		failed = nb_tree_leaf_moments(tree, i, pos, mass, &m);
+	if (failed)
+		memset(&m, 0, sizeof m); /* nodes above it are made of it before all are dropped */
 	store(tree, i, &m);
 	return failed;
 }
