@@ -1208,6 +1208,8 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	grep -q -- '-f rawvideo -pix_fmt rgb24 -s 16x8 -framerate 12.5 -i pipe:0 -f mp4 .* /dev/fd/1$' args
 	PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 -o h.mp4 single.nb 2>said
 	equals "$(<said)" "nb-render-ppm: 'h.mp4' is a film of one picture, as the stream has one frame (nb-step --every 1 writes more, --pictures goes round one)"
+	PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 --pictures 3 --view 0:360,20 -o h.mp4 single.nb 2>said
+	equals "$(<said)" "nb-render-ppm: 'h.mp4' lasts 0.1 seconds: 3 pictures, 30 in a second (--pictures draws more, --fps shows each for longer)"
 	for o in '--fps 3' '--between 14'; do
 		# shellcheck disable=SC2086 # words
 		PATH=$PWD/fake:$PATH nb-render-ppm -W 16 -H 8 $o -o h.mp4 three.nb 2>said
@@ -1247,6 +1249,24 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	[ ! -e c.mp4.part ]
 	[ -s c.mp4 ]
 	[ $(($(stat -c %s c.mp4) % (3 * 16 * 8))) -eq 0 ]
+}
+
+@test "Ctrl-C while the camera goes round the last frame ends the film with what there is" {
+	fake_ffmpeg 'cat'
+	PATH=$PWD/fake:$PATH timeout 60 env --default-signal=INT setsid bash -c "echo \$\$ >pid; exec nb-render-ppm -W 16 -H 8 \
+		--pictures 100000000 --view 0:360,20 -o r.mp4 single.nb" 2>said &
+	local k
+	for k in {1..200}; do
+		[ ! -s r.mp4.part ] || break
+		sleep 0.05
+	done
+	[ -s r.mp4.part ]
+	kill -INT -- -"$(<pid)"
+	wait || true
+	[ ! -e r.mp4.part ]
+	[ -s r.mp4 ]
+	[ $(($(stat -c %s r.mp4) % (3 * 16 * 8))) -eq 0 ]
+	equals "$(<said)" ''
 }
 
 # bats test_tags=once

@@ -96,7 +96,8 @@ void nb_render_find_images(struct render *r, struct images *im)
 	if (b->n >= UINT32_MAX || !find_walls(r, &im->walls))
 		return;
 	const size_t bytes = 3 * b->n * sizeof(double);
-	const double reach = reach_of(r), *pos = b->pos;
+	const double reach = fmin(reach_of(r), im->walls.edge / 2),
+		     *pos = b->pos; /* half: one image of each is enough */
 	double *copy = NULL;
 	if (space->device >= 0) {
 		pos = copy = nb_require_memory(b->frame, nb_alloc(3 * b->n, sizeof *copy));

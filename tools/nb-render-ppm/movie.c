@@ -2,6 +2,7 @@
 #include "common/mem.h"
 #include "tools/filter/cosmology.h"
 #include "tools/filter/files.h"
+#include "tools/filter/interrupt.h"
 #include "tools/filter/require.h"
 #include "tools/nb-render-ppm/render.h"
 
@@ -177,6 +178,10 @@ void nb_render_movie(struct render *r, struct nb_frame *frame)
 
 void nb_render_end_movie(struct render *r)
 {
-	while (r->holds && r->output.count < r->pictures)
+	if (!r->holds || r->output.count >= r->pictures)
+		return;
+	nb_interrupt_watch();
+	(void)nb_interrupt_hold_input(); /* what is there shall be a film */
+	while (r->output.count < r->pictures && !nb_interrupted())
 		draw(r, &r->held);
 }

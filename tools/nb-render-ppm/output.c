@@ -4,6 +4,7 @@
 #include "common/mem.h"
 #include "common/nearest.h"
 #include "tools/filter/files.h"
+#include "tools/filter/interrupt.h"
 #include "tools/nb-render-ppm/render.h"
 
 #include <errno.h>
@@ -297,14 +298,16 @@ static void warn_if_short(const struct render *r)
 {
 	const struct output *out = &r->output;
 	const double seconds = (double)out->count / r->fps;
-	if (out->count == 1)
+	if (nb_interrupted())
+		return;
+	if (out->count == 1 && !r->pictures)
 		nb_warn("'%s' is a film of one picture, as the stream has one frame (nb-step --every 1 writes more, "
 			"--pictures goes round one)",
 			out->path);
 	else if (seconds < 1)
 		nb_warn("'%s' lasts %.2g seconds: %" PRIu64
-			" pictures, %g in a second (--between draws more, --fps shows each for longer)",
-			out->path, seconds, out->count, r->fps);
+			" pictures, %g in a second (%s draws more, --fps shows each for longer)",
+			out->path, seconds, out->count, r->fps, r->pictures ? "--pictures" : "--between");
 }
 
 void nb_render_end_output(struct render *r)
