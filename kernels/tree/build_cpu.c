@@ -365,7 +365,7 @@ int nb_tree_build_cpu(size_t n, const uint64_t *key, const double *pos, const do
 	struct keys keys = {n, key, NULL, pos, dim, (uint32_t)leaf_size, 0};
 	const int npart = n > SERIAL_BODIES ? omp_get_max_threads() : 1;
 	struct part *part = nb_alloc_zero((size_t)npart, sizeof *part);
-	int status = part ? shape_reserve(&s, 5 * n / (size_t)leaf_size + 8) : NB_ENOMEM;
+	int status = part ? shape_reserve(&s, (leaf_size < 3 ? 2 * n : 5 * n / (size_t)leaf_size) + 8) : NB_ENOMEM;
 	if (!status) {
 		s.node.at[0] = (struct range){0, (uint32_t)n};
 		s.node.n = 1;
