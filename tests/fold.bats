@@ -591,7 +591,7 @@ hands_over() {
 @test "a limit of the time of the program before a run is one of the run, unless that program is kept from folding" {
 	# ends STEPS COMMAND...: the last time that is measured, and what all end with
 	ends() {
-		bash -c "${*:2} | nb-step -d 0.001 -k $1 --every 0 'nb-force -e 0.1' | nb-stats --format tsv | tail -n 1 | cut -f 2; echo \"\${PIPESTATUS[*]}\"" |
+		env --default-signal bash -c "${*:2} | nb-step -d 0.001 -k $1 --every 0 'nb-force -e 0.1' | nb-stats --format tsv | tail -n 1 | cut -f 2; echo \"\${PIPESTATUS[*]}\"" |
 			tr '\n' ' '
 	}
 	limited() { # the longer run takes seconds, the shorter one about the limit
