@@ -1234,38 +1234,30 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	fails_with 2 "option '--fps' needs a film" 'nb-render-ppm --fps 3 three.nb'
 }
 
-@test "Ctrl-C in a run ends its film with the last frame" {
+# interrupted_film FILE COMMAND: a film whose command gets Ctrl-C once something of it is there is whole, under its name
+interrupted_film() {
 	fake_ffmpeg 'cat'
-	PATH=$PWD/fake:$PATH timeout 30 env --default-signal=INT setsid bash -c "echo \$\$ >pid; nb-gen plummer -n 200 |
-		nb-step -d 0.001 -k 200000 --every 1 'nb-force -e 0.05' | nb-render-ppm -W 16 -H 8 -o c.mp4" 2>/dev/null &
+	PATH=$PWD/fake:$PATH timeout 60 env --default-signal=INT setsid bash -c "echo \$\$ >pid; $2" 2>said &
 	local k
-	for k in {1..100}; do
-		[ ! -s c.mp4.part ] || break
+	for k in {1..200}; do
+		[ ! -s "$1.part" ] || break
 		sleep 0.05
 	done
-	[ -s c.mp4.part ]
+	[ -s "$1.part" ]
 	kill -INT -- -"$(<pid)"
 	wait || true
-	[ ! -e c.mp4.part ]
-	[ -s c.mp4 ]
-	[ $(($(stat -c %s c.mp4) % (3 * 16 * 8))) -eq 0 ]
+	[ ! -e "$1.part" ]
+	[ -s "$1" ]
+	[ $(($(stat -c %s "$1") % (3 * 16 * 8))) -eq 0 ]
+}
+
+@test "Ctrl-C in a run ends its film with the last frame" {
+	interrupted_film c.mp4 "nb-gen plummer -n 200 |
+		nb-step -d 0.001 -k 200000 --every 1 'nb-force -e 0.05' | nb-render-ppm -W 16 -H 8 -o c.mp4"
 }
 
 @test "Ctrl-C while the camera goes round the last frame ends the film with what there is" {
-	fake_ffmpeg 'cat'
-	PATH=$PWD/fake:$PATH timeout 60 env --default-signal=INT setsid bash -c "echo \$\$ >pid; exec nb-render-ppm -W 16 -H 8 \
-		--pictures 100000000 --view 0:360,20 -o r.mp4 single.nb" 2>said &
-	local k
-	for k in {1..200}; do
-		[ ! -s r.mp4.part ] || break
-		sleep 0.05
-	done
-	[ -s r.mp4.part ]
-	kill -INT -- -"$(<pid)"
-	wait || true
-	[ ! -e r.mp4.part ]
-	[ -s r.mp4 ]
-	[ $(($(stat -c %s r.mp4) % (3 * 16 * 8))) -eq 0 ]
+	interrupted_film r.mp4 "exec nb-render-ppm -W 16 -H 8 --pictures 100000000 --view 0:360,20 -o r.mp4 single.nb"
 	equals "$(<said)" ''
 }
 
