@@ -63,8 +63,7 @@ void nb_step_small_begin(struct step *s)
 	}
 	if (why && s->stop.text)
 		nb_die(NB_EXIT_FAILED,
-			"option '--stop-when' needs steps that need no frames, as of the leapfrog of up to "
-			"16 "
+			"option '--stop-when' needs steps that need no frames, as of the leapfrog of up to 16 "
 			"bodies with nb-force alone (here another case: %s)",
 			why);
 	nb_step_stop_hold(s); /* the first frame has what the others have */
