@@ -1157,9 +1157,14 @@ part() { tail -c +$((1 + $1 * 36878)) "$2" | head -c 36878; }
 	at 68 -1 -0.9 -0.8 -0.7
 	[ "$(part 4 a.ppm >b.ppm; ppm pixel b.ppm 0 52 68)" = '0 0 4' ]
 	# in a periodic box a body leaves by one side and comes in by the other
-	bodies frame,time,id,mass,x,y,z 0,0,0,1,1.9,1,0 1,1,0,1,-1.9,1,0 | nb-calc '@box = 4' |
+	bodies frame,time,id,mass,x,y,z 0,0,0,1,1.9,1,0 0,0,1,1,0.3,-1,0 1,1,0,1,-1.9,1,0 1,1,1,1,-0.5,-1,0 | nb-calc '@box = 4' |
 		nb-render-ppm -W 128 -H 96 --center 0,0,0 --size 4.8 --disc-size 2 --draw discs --between 1 >a.ppm
 	at 28 1.9 2
+	at 68 0.3 -0.1 -0.5
+	# it has come in once it is beyond the wall, if the bodies are in [0, 4)
+	bodies frame,time,id,mass,x,y,z 0,0,0,1,3.7,2,0 1,1,0,1,0.9,2,0 | nb-calc '@box = 4' |
+		nb-render-ppm -W 128 -H 96 --center 2,1,0 --size 4.8 --disc-size 2 --draw discs --between 1 >a.ppm
+	at 28 1.7 -1.7 -1.1
 	# frames themselves are as without
 	nb-render-ppm -W 128 -H 96 --by speed plummer.nb >b.ppm
 	cat plummer.nb plummer.nb | nb-render-ppm -W 128 -H 96 --by speed --between 1 --expose first >a.ppm

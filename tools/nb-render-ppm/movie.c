@@ -48,7 +48,7 @@ static size_t *match(struct nb_frame *frame, struct nb_frame *later)
 	return row;
 }
 
-/* Positions at t in [0, 1]; a body that is gone later goes on straight. */
+/* Positions at t in [0, 1], in a periodic box by the nearest images; a body that is gone later goes on straight. */
 static void place(struct nb_frame *frame, struct nb_frame *later, const size_t *row, double t, double *to)
 {
 	const struct nb_space *host = &nb_space_host;
@@ -62,11 +62,13 @@ static void place(struct nb_frame *frame, struct nb_frame *later, const size_t *
 	for (size_t i = 0; i < frame->rows[NB_PARTICLE]; i++) {
 		const size_t j = row[i];
 		double from[2][3], end[2][3];
+		int within[3]; /* the walls, where what is between shall be, too */
 		for (size_t k = 0; k < 3; k++) {
-			const double step = j == SIZE_MAX ? (moves ? dt * v[3 * i + k] : 0)
-							  : x1[3 * j + k] - x[3 * i + k];
+			const double straight = x[3 * i + k] + (moves ? dt * v[3 * i + k] : 0);
+			const double last = j == SIZE_MAX ? straight : x1[3 * j + k];
 			from[0][k] = x[3 * i + k];
-			end[0][k] = from[0][k] + (box > 0 ? step - box * nearbyint(step / box) : step);
+			end[0][k] = nb_render_image(from[0][k], last, box);
+			within[k] = box > 0 && fmin(from[0][k], last) >= 0 && fmax(from[0][k], last) < box;
 			from[1][k] = moves ? v[3 * i + k] : 0;
 			end[1][k] = moves && j != SIZE_MAX ? v1[3 * j + k] : from[1][k];
 		}
@@ -75,6 +77,9 @@ static void place(struct nb_frame *frame, struct nb_frame *later, const size_t *
 		else
 			for (size_t k = 0; k < 3; k++)
 				to[3 * i + k] = (1 - t) * from[0][k] + t * end[0][k];
+		for (size_t k = 0; k < 3; k++)
+			if (within[k])
+				to[3 * i + k] -= box * floor(to[3 * i + k] / box);
 	}
 }
 

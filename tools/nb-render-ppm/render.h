@@ -9,6 +9,7 @@
 #include "tools/filter/expression.h"
 #include "tools/filter/filter.h"
 
+#include <math.h>
 #include <sys/types.h>
 
 enum by { BY_DENSITY, BY_SPEED, BY_SPECIES, BY_COLOUR, BY_ID, BY_COLUMN };
@@ -259,6 +260,11 @@ int nb_render_smooth(struct render *r);
 /* Draws where the bodies have been, and notes where they are. */
 void nb_render_trail(struct render *r);
 void nb_render_release_trail(struct render *r);
+/* The image of a coordinate that is nearest to from, in a periodic box of this edge; 0: there is none. */
+static inline double nb_render_image(double from, double to, double box)
+{
+	return box > 0 ? to - box * nearbyint((to - from) / box) : to;
+}
 /* Of a body, which has place and velocity from, and to after a time dt.  Whether the velocities say how it came from
  * the one to the other: their mean would lead there, more or less, so it has neither gone round meanwhile nor bounced.
  */
