@@ -763,6 +763,45 @@ top() {
 	fails_with 1 'trails of 100000 frames of 3000 bodies are too long in frame 0' 'nb-render-ppm -W 16 -H 16 --trail 100000 <plummer.nb'
 }
 
+@test "in a periodic box a trail ends at a wall and goes on at the opposite one, seen from anywhere" {
+	# out where x is 4, and in the middle of the step where y is 0; with velocities and without
+	bodies frame,time,id,mass,x,y,z,vx,vy,vz 0,0,0,1,3.2,0.4,2,1.2,-0.8,0.4 1,1,0,1,0.4,3.6,2.4,1.2,-0.8,0.4 | nb-calc '@box = 4' >way.nb
+	# trail AZIMUTH ELEVATION SCALE: pixels of a.ppm have light where they are on the way, and nowhere else
+	trail() { python3 - "$@" <<-'END'
+		import math, sys
+		a, e, scale = map(float, sys.argv[1:])
+		sa, ca, se, ce = [f(math.radians(x)) for x in (a, e) for f in (math.sin, math.cos)]
+		right, up = (-sa, ca, 0), (-se * ca, -se * sa, ce)
+		seen = lambda p: [h + s * scale * sum((x - 2) * d for x, d in zip(p, axis)) for h, s, axis in ((64, 1, right), (48, -1, up))]
+		way = [[(3.2 + 1.2 * t) % 4, (0.4 - 0.8 * t) % 4, 2 + 0.4 * t] for t in (k / 400 + 0.001 for k in range(400))]
+		way, light = [seen(p) for p in way], open("a.ppm", "rb").read()[-3 * 96 * 128::3]
+		lit = [(k % 128 + 0.5, k // 128 + 0.5) for k in range(96 * 128) if light[k] > 40]
+		far = lambda a, b: max(min(math.hypot(x - u, y - v) for u, v in b) for x, y in a if 0 < x < 128 and 0 < y < 96)
+		assert far(lit, way) < 4 and far(way, lit) < 2, (far(lit, way), far(way, lit))
+	END
+	}
+	D='nb-render-ppm -W 128 -H 96 --center 2,2,2 --size 4.8 --colormap gray --disc-size 1 --draw discs --trail 2'
+	for fields in id,mass,pos,vel id,mass,pos; do
+		nb-select --fields $fields way.nb >a.nb
+		$D a.nb >a.ppm
+		trail -90 90 20
+		$D --view 30,20 a.nb >a.ppm
+		trail 30 20 20
+		$D --view 30:75,20 --zoom 1:2 a.nb >a.ppm
+		trail 75 20 40
+	done
+	# what is beyond the walls has the colour that it had
+	for o in 'dark --by density' 'dark --by id' 'light --by density' 'light --by id'; do
+		# shellcheck disable=SC2086 # words
+		for trail in 0 2; do nb-render-ppm -W 128 -H 96 --center 2,2,2 --size 4.8 --trail $trail --sky $o way.nb >$trail.ppm; done
+		[ "$(ppm pixel 0.ppm 1 2 2)" = "$(ppm pixel 2.ppm 1 2 2)" ]
+	done
+	# bodies about 0 have walls that nobody knows: trails go across none of them, nor to where there are no bodies
+	bodies frame,id,mass,x,y,z 0,0,1,1.9,0,0 1,0,1,-1.9,0,0 2,0,1,-0.9,0,0 | nb-calc '@box = 4' | ${D/2,2,2/0,0,0} >a.ppm
+	[ "$(ppm pixel a.ppm 2 64 48)" = '0 0 0' ]
+	[ "$(ppm pixel a.ppm 2 36 48 | cut -d' ' -f1)" -gt 80 ]
+}
+
 # bats test_tags=once
 @test "labels: time, scale bar, colour bar and title" {
 	D='nb-render-ppm -W 320 -H 240 --center 0,0 --size 4.8 --colormap gray --draw density'
@@ -1346,7 +1385,8 @@ interrupted_film() {
 	nb-select --where 'id < 3000' <many.nb >box.nb
 	nb-calc 'species = id % 3' box.nb >kinds.nb
 	nb-select --where 'id % 200 == 0' <box.nb | nb-calc 'radius = 0.5' >few.nb
-	for o in box many few 'kinds --by species' 'box --by speed --draw density --view xz' 'box --draw discs --sky light'; do
+	nb-step -d 0.7 -k 3 --every 1 'nb-force -e 1' few.nb >moves.nb
+	for o in box many few 'moves --trail 3' 'kinds --by species' 'box --by speed --draw density --view xz' 'box --draw discs --sky light'; do
 		# shellcheck disable=SC2086 # words
 		set -- $o --center 4,4,4 --size 8
 		nb-render-ppm -W 160 -H 96 "${@:2}" "$1.nb" >a.ppm

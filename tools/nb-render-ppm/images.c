@@ -129,3 +129,14 @@ void nb_render_cut_at_walls(struct render *r, const struct walls *w)
 				at[column] *= here * share_within(w, 0, column);
 		}
 }
+
+void nb_render_clear_beyond_walls(struct render *r, const float sky[3])
+{
+	struct walls w;
+	if (!find_walls(r, &w))
+		return;
+	for (int p = 0; p < r->width * r->height; p++)
+		if (!(share_within(&w, 0, p % r->width) * share_within(&w, 1, p / r->width) > 0))
+			for (int k = 0; k < 3; k++)
+				r->canvas.rgb[3 * p + k] = (uint8_t)(255 * sky[k] + 0.5f);
+}

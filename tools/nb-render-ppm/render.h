@@ -251,6 +251,8 @@ int nb_render_fills_box(const struct render *r);
 void nb_render_find_images(struct render *r, struct images *im);
 /* Of r->canvas.image nothing is left outside of the walls. */
 void nb_render_cut_at_walls(struct render *r, const struct walls *w);
+/* Nor of r->canvas.rgb, which has the colour of the sky there. */
+void nb_render_clear_beyond_walls(struct render *r, const float sky[3]);
 
 /* r->canvas.radius of bodies that are smoothed over their neighbours, and of their images (smooth.c). */
 int nb_render_smooth(struct render *r);

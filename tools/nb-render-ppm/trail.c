@@ -27,7 +27,14 @@ struct moment {
 	struct point *point;
 };
 
+/* A place on the way of a body. */
+struct mark {
+	double pos[3], age;
+	float hue[3];
+};
+
 struct trail {
+	double box, walls;	/* edge of the periodic box, and again if the bodies are in it; 0: none */
 	int count;		/* moments, the newest first */
 	struct moment moment[]; /* as many as the option says, and one */
 };
@@ -146,24 +153,63 @@ void nb_render_way_at(const double from[2][3], const double to[2][3], double dt,
 			 s * t * dt * (s * from[1][k] - t * to[1][k]);
 }
 
+/* At part t of a straight piece. */
+static struct mark mark_between(const struct mark piece[2], double t)
+{
+	struct mark m = {.age = (1 - t) * piece[0].age + t * piece[1].age};
+	for (int k = 0; k < 3; k++) {
+		m.pos[k] = (1 - t) * piece[0].pos[k] + t * piece[1].pos[k];
+		m.hue[k] = (float)(1 - t) * piece[0].hue[k] + (float)t * piece[1].hue[k];
+	}
+	return m;
+}
+
+/* Straight, but cut at each wall, behind which it goes on at the opposite one. */
+static void draw_piece(struct render *r, const struct mark piece[2])
+{
+	const double walls = r->trails->walls;
+	double cut[3] = {0, 0, 0};
+	for (int k = 0; k < 3 && walls > 0; k++) {
+		const double from = piece[0].pos[k], to = piece[1].pos[k], wall = walls * floor(fmax(from, to) / walls);
+		if (fmin(from, to) < wall)
+			cut[k] = (wall - from) / (to - from);
+	}
+	for (double t = 0, next; t < 1; t = next) {
+		struct nb_line_end end[2];
+		next = 1;
+		for (int k = 0; k < 3; k++)
+			next = cut[k] > t ? fmin(next, cut[k]) : next;
+		const struct mark middle = mark_between(piece, (t + next) / 2);
+		for (int e = 0; e < 2; e++) {
+			struct mark m = mark_between(piece, e ? next : t);
+			for (int k = 0; k < 3 && walls > 0; k++)
+				m.pos[k] -= walls * floor(middle.pos[k] / walls);
+			project(&r->scene.camera, m.pos, &end[e]);
+			light_of(r, m.hue, m.age, end[e].rgb);
+		}
+		nb_line_draw(r->canvas.rgb, r->width, r->height, end, fmax(r->height / 360.0, 1.5));
+	}
+}
+
 static void draw_way(struct render *r, const struct point *from, const struct point *to, double dt, int smooth, int age)
 {
-	const int pieces = smooth && nb_render_way_is_smooth(from->at, to->at, dt) ? PIECES : 1;
-	struct nb_line_end end[2];
+	struct point end = *to;
+	struct mark piece[2];
+	for (int k = 0; k < 3; k++)
+		end.at[0][k] = nb_render_image(from->at[0][k], to->at[0][k], r->trails->box);
+	const int pieces = smooth && nb_render_way_is_smooth(from->at, end.at, dt) ? PIECES : 1;
 	for (int k = 0; k <= pieces; k++) {
 		const double t = (double)k / pieces;
-		double pos[3];
-		float hue[3];
-		nb_render_way_at(from->at, to->at, pieces > 1 ? dt : 0, t, pos);
+		struct mark *m = &piece[1];
+		m->age = age + 1 - t;
+		nb_render_way_at(from->at, end.at, pieces > 1 ? dt : 0, t, m->pos);
 		if (k == 0 || k == pieces)
-			memcpy(pos, k ? to->at[0] : from->at[0], sizeof pos);
+			memcpy(m->pos, k ? end.at[0] : from->at[0], sizeof m->pos);
 		for (int c = 0; c < 3; c++)
-			hue[c] = (float)(1 - t) * from->hue[c] + (float)t * to->hue[c];
-		project(&r->scene.camera, pos, &end[1]);
-		light_of(r, hue, age + 1 - t, end[1].rgb);
+			m->hue[c] = (float)(1 - t) * from->hue[c] + (float)t * to->hue[c];
 		if (k)
-			nb_line_draw(r->canvas.rgb, r->width, r->height, end, fmax(r->height / 360.0, 1.5));
-		end[0] = end[1];
+			draw_piece(r, piece);
+		piece[0] = piece[1];
 	}
 }
 
@@ -186,7 +232,14 @@ void nb_render_trail(struct render *r)
 	if (r->trail == 0)
 		return;
 	note(r);
-	const struct trail *t = r->trails;
-	for (int k = t->count - 1; k > 0 && r->scene.ready; k--)
+	if (!r->scene.ready)
+		return;
+	struct trail *t = r->trails;
+	float sky[3]; /* of no light, as the oldest trails have */
+	t->box = nb_box_of(r->bodies.frame);
+	t->walls = nb_render_fills_box(r) ? t->box : 0;
+	for (int k = t->count - 1; k > 0; k--)
 		draw_ways(r, &t->moment[k], &t->moment[k - 1], k - 1);
+	light_of(r, (const float[3]){1, 1, 1}, r->trail, sky);
+	nb_render_clear_beyond_walls(r, sky);
 }
