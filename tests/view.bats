@@ -11,6 +11,13 @@ load helper
 	timeout 100 python3 -B "$NB_TOP/tests/view/page.py"
 }
 
+@test "the page shows the walls of a periodic box" {
+	command -v chromium >/dev/null || skip "no chromium"
+	[ -n "$(nb-view --help 2>/dev/null)" ] || skip "no nb-view"
+	cd "$BATS_TEST_TMPDIR"
+	timeout 100 python3 -B "$NB_TOP/tests/view/box.py"
+}
+
 @test "the page is one file of at most 150 kB that names no other place" {
 	awk -f "$NB_TOP/tools/nb-view/page/join.awk" "$NB_TOP/tools/nb-view/page/page.html" >"$BATS_TEST_TMPDIR/page.html"
 	[ "$(wc -c <"$BATS_TEST_TMPDIR/page.html")" -le 150000 ]

@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Share of the bodies that must be in their periodic box to be shown as one. */
+#define LEAST_IN_BOX 0.95
+
 unsigned nb_render_kind(double species)
 {
 	return species >= 0 && species < NSPECIES ? (unsigned)species : 0;
@@ -125,15 +128,21 @@ static size_t sample(const struct render *r, double pos[3 * SAMPLE])
 	return n;
 }
 
-double nb_render_share_in_box(const struct render *r, double box)
+double nb_render_walls_of(size_t n, const double *pos, double box)
 {
-	double pos[3 * SAMPLE], inside = 0;
-	const size_t n = sample(r, pos);
-	for (size_t i = 0; i < n; i++) {
+	double inside = 0;
+	for (size_t i = 0; box > 0 && i < n; i++) {
 		const double *x = &pos[3 * i];
 		inside += fmin(fmin(x[0], x[1]), x[2]) >= 0 && fmax(fmax(x[0], x[1]), x[2]) <= box;
 	}
-	return inside / (double)n;
+	return n > 0 && inside / (double)n >= LEAST_IN_BOX ? box : 0;
+}
+
+double nb_render_walls(const struct render *r)
+{
+	const double box = nb_box_of(r->bodies.frame);
+	double pos[3 * SAMPLE];
+	return box > 0 && r->bodies.n > 0 ? nb_render_walls_of(sample(r, pos), pos, box) : 0;
 }
 
 double nb_render_share_outside(const struct render *r)

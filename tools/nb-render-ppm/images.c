@@ -7,15 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Share of the bodies that must be in their periodic box to be shown as one. */
-#define LEAST_IN_BOX 0.95
-
-int nb_render_fills_box(const struct render *r)
-{
-	const double box = nb_box_of(r->bodies.frame);
-	return box > 0 && r->bodies.n > 0 && nb_render_share_in_box(r, box) >= LEAST_IN_BOX;
-}
-
 /* The axis of the frame that this one of the picture is, 0 to 2; -1: none. */
 static int axis_of(const double direction[3])
 {
@@ -31,9 +22,9 @@ static int find_walls(const struct render *r, struct walls *w)
 	const struct nb_camera *c = &r->scene.camera;
 	w->axis[0] = axis_of(c->right);
 	w->axis[1] = axis_of(c->up);
-	if (w->axis[0] < 0 || w->axis[1] < 0 || !nb_render_fills_box(r))
+	w->edge = w->axis[0] < 0 || w->axis[1] < 0 ? 0 : nb_render_walls(r) * c->pixels_per_length;
+	if (!(w->edge > 0))
 		return 0;
-	w->edge = nb_box_of(r->bodies.frame) * c->pixels_per_length;
 	for (int d = 0; d < 2; d++) {
 		const int size = d ? c->height : c->width;
 		w->along[d] = c->pixels_per_length * (d ? -c->up[w->axis[1]] : c->right[w->axis[0]]);

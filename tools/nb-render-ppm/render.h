@@ -185,9 +185,11 @@ void nb_render_release_bodies(struct render *r);
 unsigned nb_render_kind(double species);
 /* The numbers of a column, of the bodies that are drawn, in host memory of nb_alloc. */
 double *nb_render_numbers(const struct render *r, struct nb_column *column);
-/* Share of the bodies that are outside of the picture, and in a box of this edge, of a sample of 4,096. */
+/* Share of the bodies that are outside of the picture, of a sample of 4,096. */
 double nb_render_share_outside(const struct render *r);
-double nb_render_share_in_box(const struct render *r, double box);
+/* The edge of the periodic box of the frame, if 95 % of such a sample, or of n bodies, are in it; else 0. */
+double nb_render_walls(const struct render *r);
+double nb_render_walls_of(size_t n, const double *pos, double box);
 /* Planes: weight alone, or with its product with the number that is shown (0..1), or with red, green and blue. */
 int nb_render_channels(const struct render *r);
 /* Ends the tool if something failed with the frame whose bodies are loaded. */
@@ -245,8 +247,6 @@ void nb_render_paint(struct render *r);
 
 /* ---- images.c ---- */
 
-/* Whether the frame has a periodic box and the bodies are in it. */
-int nb_render_fills_box(const struct render *r);
 /* None where no walls are seen. */
 void nb_render_find_images(struct render *r, struct images *im);
 /* Of r->canvas.image nothing is left outside of the walls. */

@@ -97,7 +97,7 @@ static void fit_box(struct render *r, double box)
 		upward += box * fabs(camera->up[k]);
 	}
 	const double size = fmax(across, upward);
-	if (scene->size <= size || !nb_render_fills_box(r))
+	if (scene->size <= size || !(nb_render_walls(r) > 0))
 		return;
 	scene->size = size;
 	for (int k = 0; k < 3 && !r->parsed.centered && r->parsed.follow == FOLLOW_NOTHING; k++)

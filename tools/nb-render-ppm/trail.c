@@ -237,7 +237,7 @@ void nb_render_trail(struct render *r)
 	struct trail *t = r->trails;
 	float sky[3]; /* of no light, as the oldest trails have */
 	t->box = nb_box_of(r->bodies.frame);
-	t->walls = nb_render_fills_box(r) ? t->box : 0;
+	t->walls = nb_render_walls(r);
 	for (int k = t->count - 1; k > 0; k--)
 		draw_ways(r, &t->moment[k], &t->moment[k - 1], k - 1);
 	light_of(r, (const float[3]){1, 1, 1}, r->trail, sky);

@@ -119,6 +119,7 @@ char *nb_shot_describe(const struct shot *shot, const struct note *note, const c
 	write_real(to, "time", time);
 	write_real(to, "redshift", nb_render_redshift(frame));
 	write_real(to, "box", nb_box_of(frame));
+	write_real(to, "walls", nb_render_walls_of(shot->n, shot->pos, nb_box_of(frame)));
 	write_text(to, "title", title ? title : "");
 	if (names && frame->rows[NB_PARTICLE] <= NB_PICTURE_MANY)
 		write_text(to, "names", names);

@@ -1,4 +1,4 @@
-/* What is written over the sky: title, time, scale, colours and the chosen body. */
+/* What is over the sky: title, time, scale, colours, the chosen body and the walls of a box. */
 
 /* Letters that can be read on anything. */
 function write(context, text, x, y, align = 'left', weight = 400, size = 13) {
@@ -15,7 +15,7 @@ function write(context, text, x, y, align = 'left', weight = 400, size = 13) {
 
 /* Only where something of it has changed. */
 function draw_over() {
-	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen || (frame && frame.names);
+	const context = $('over').getContext('2d'), frame = frames.shown, moves = chosen || (frame && (frame.names || frame.walls));
 	const key = frame && JSON.stringify([frame.frame, frame.got, sky.width, sky.height, camera.size, numbers_text(frame), {...ui, hidden: 0},
 		[...ui.hidden], range_shown().map(x => short(x)), document.body.className, innerHeight, moves ? [camera, chosen && chosen.index] : 0]);
 	if (key && key === sky.written)
@@ -24,6 +24,8 @@ function draw_over() {
 	context.clearRect(0, 0, sky.width, sky.height);
 	if (!frame)
 		return;
+	if (ui.walls && frame.walls)
+		draw_walls(context, frame.walls);
 	if (ui.labels && frame.id)
 		draw_names(context, frame);
 	draw_chosen(context, frame);
@@ -87,6 +89,20 @@ function draw_colours(context, frame) {
 	write(context, name, x + wide, y - 11 * unit, 'right', 400, 11.5);
 	write(context, short(by === 0 && ui.stretch === 'asinh' ? 0 : range[0]), x, y + 17 * unit, 'left', 400, 11.5);
 	write(context, short(range[1]), x + wide, y + 17 * unit, 'right', 400, 11.5);
+}
+
+/* The edges of a periodic box. */
+function draw_walls(context, edge) {
+	const lens = lens_of(sky.width, sky.height), corner = k => project(lens, [1, 2, 4].map(bit => k & bit ? edge : 0));
+	context.lineWidth = sky.height / innerHeight;
+	context.strokeStyle = ui.print ? 'rgba(32,36,46,.4)' : 'rgba(232,233,238,.4)';
+	context.beginPath();
+	for (let k = 0; k < 8; k++)
+		for (const bit of [1, 2, 4].filter(b => !(k & b))) {
+			context.moveTo(...corner(k));
+			context.lineTo(...corner(k | bit));
+		}
+	context.stroke();
 }
 
 /* ---- bodies ---- */

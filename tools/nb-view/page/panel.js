@@ -1,7 +1,7 @@
 /* The panel and the bar: what is chosen, and what the frames offer. */
 
 const ui = {by: 'density', map: 'inferno', stretch: 'asinh', hidden: new Set(), follow: '', trails: 0, print: false, labels: true,
-	light: 0};
+	walls: true, light: 0};
 
 const hues = {maps: {}, value: hue_table(['#3c6eff', '#8fb2ff', '#ffefe6', '#ffb060', '#ff5028'])};
 
@@ -171,8 +171,8 @@ function toggle_print() {
 	tone_changed();
 }
 
-function toggle_labels() {
-	ui.labels = !ui.labels;
+function toggle(what) {
+	ui[what] = !ui[what];
 	tone_changed();
 }
 
