@@ -11,7 +11,7 @@ load helper
 	timeout 100 python3 -B "$NB_TOP/tests/view/page.py"
 }
 
-@test "the page shows the walls of a periodic box" {
+@test "the page shows the walls of a periodic box, where trails end and go on at the opposite ones" {
 	command -v chromium >/dev/null || skip "no chromium"
 	[ -n "$(nb-view --help 2>/dev/null)" ] || skip "no nb-view"
 	cd "$BATS_TEST_TMPDIR"

@@ -1,4 +1,5 @@
-"""The edges of a periodic box are seen until w is pressed."""
+"""A body goes out of a periodic box in the middle of a step, and once more: its trail ends at the walls and goes on at the
+opposite ones.  The edges of the box are seen until w is pressed."""
 import contextlib
 import re
 import subprocess
@@ -15,6 +16,9 @@ LIGHT = """places => {
 }"""
 CORNERS = [[4 * (k & 1), 4 * (k >> 1 & 1), 4 * (k >> 2)] for k in range(8)]
 EDGES = [[0.3 * a + 0.7 * b for a, b in zip(p, q)] for p in CORNERS for q in CORNERS if p < q and sum(a != b for a, b in zip(p, q)) == 1]
+WAY = [(3.2 + 1.2 * t, 0.4 - 0.8 * t, 2 + 0.4 * t) for t in (0.3, 0.4, 0.45, 0.55, 0.6, 0.63, 0.7, 0.75, 0.8)]  # out at 1/2 and 2/3
+WITHIN = [(x % 4, y % 4, z) for x, y, z in WAY]
+ACROSS = [(3.2 - 2.8 * t, 0.4 + 3.2 * t, 2 + 0.4 * t) for t in (0.35, 0.5, 0.65)]
 
 
 def shifted(places, by):
@@ -34,7 +38,7 @@ def look(browser, box, shift):
                 browser.until(f"typeof start === 'function' && frames.list.length === {k + 1}")
             run.stdin.close()
             browser.until("stream.ended")
-            browser.value(f"Object.assign(camera, {{centre: {[2 + shift] * 3}, size: 8}}), turn(33, -50), toggle('labels')")
+            browser.value(f"Object.assign(camera, {{centre: {[2 + shift] * 3}, size: 8}}), turn(33, -50), toggle('labels'), set_trails('5')")
             browser.at_rest()
             yield lambda places: browser.value(f"({LIGHT})({shifted(places, shift)})")
             if browser.heard:
@@ -60,10 +64,14 @@ def main():
             browser.key("w")
             browser.at_rest()
             check(light(EDGES), False, "edges after w")
+            check(light(WITHIN), True, "the trail within the walls")
+            check(light(WAY[3:] + ACROSS), False, "beyond them, and across the box")
         with look(browser, 4, -2) as light:  # walls that nobody knows
-            check(light(EDGES), False, "edges of a box that the bodies are not in")
+            check(light(EDGES + ACROSS), False, "edges of a box that the bodies are not in")
+            check(light(WAY), True, "the trail to the nearest image")
         with look(browser, 0, 0) as light:
-            check(light(EDGES), False, "edges without a box")
+            check(light(EDGES + WAY[3:]), False, "edges without a box")
+            check(light(ACROSS), True, "the trail without a box")
     finally:
         browser.close()
 

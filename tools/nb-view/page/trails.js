@@ -80,18 +80,33 @@ function hue_of(frame, row, by) {
 	return by === 1 ? [0, 1, 2].map(c => hues.value[at + c] / 255) : [1, 1, 1];
 }
 
+/* The way of a body from one place to another, each straight piece as [place, place, where on the way it begins and ends]:
+ * in a periodic box to the nearest image, cut at each wall, behind which it goes on at the opposite one. */
+function pieces_of(from, to, {box, walls}) {
+	if (!box || from.every((x, c) => Math.abs(to[c] - x) <= box / 2))
+		return [[from, to, 0, 1]];
+	const step = from.map((x, c) => to[c] - x - box * Math.round((to[c] - x) / box));
+	const at = t => from.map((x, c) => x + t * step[c]), cell = x => walls ? walls * Math.floor(x / walls) : 0;
+	const cuts = from.map((x, c) => (cell(Math.max(x, x + step[c])) - x) / step[c]).filter(t => walls && t > 0 && t < 1);
+	const ends = [0, ...cuts.sort((a, b) => a - b), 1];
+	return ends.slice(1).map((t, k) => {
+		const shift = at((ends[k] + t) / 2).map(cell);
+		return [...[ends[k], t].map(end => at(end).map((x, c) => x - shift[c])), ends[k], t];
+	});
+}
+
 /* Brings the lines into the memory of the card; positions are in the scale of the frame that is shown. */
 function build_trails(frame, past, by) {
 	const gl = sky.gl, rows = trailing(frame), most = rows.length > 200 ? 0.55 : 0.85, numbers = [], edge = frame.scale[3];
 	const hue = rows.map(row => hue_of(frame, row, by));
 	const places = of => rows_in(of, frame, rows).map(row => row >= 0 && row < of.got && !is_away(of, row)
-		? place_of(of, row).map((x, c) => (x - frame.scale[c]) / edge) : null);
+		? place_of(of, row) : null), scaled = place => place.map((x, c) => (x - frame.scale[c]) / edge);
 	let newer = places(frame);
 	for (let age = 1; age < past.length; age++) {
 		const older = places(past[age]), light = k => (1 - k / (past.length - 1)) * most;
 		older.forEach((from, k) => {
-			if (from && newer[k])
-				numbers.push(...from, light(age), ...newer[k], light(age - 1), ...hue[k]);
+			for (const [a, b, s, t] of from && newer[k] ? pieces_of(from, newer[k], frame) : [])
+				numbers.push(...scaled(a), light(age - s), ...scaled(b), light(age - t), ...hue[k]);
 		});
 		newer = older;
 	}
