@@ -4,6 +4,7 @@
 #include "common/cpu.h"
 #include "common/system.h"
 #include "common/timer.h"
+#include "tools/filter/interrupt.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -305,6 +306,7 @@ int nb_view_wait(struct host *host, int for_first)
 void nb_view_linger(struct host *host)
 {
 	end_by_signals();
+	nb_interrupt_end(); /* one that came just before */
 	pthread_mutex_lock(&host->lock);
 	while (!host->gone)
 		pthread_cond_wait(&host->changed, &host->lock);
