@@ -92,6 +92,21 @@ static NB_HD nb_vd nb_choose_vd(nb_vdi mask, nb_vd a, nb_vd b)
 	return (nb_vd)(((nb_vdi)a & mask) | ((nb_vdi)b & ~mask));
 }
 
+/* whether a lane is set */
+static NB_HD int nb_any_vd(nb_vdi mask)
+{
+#if defined(NB_ISA_avx512)
+	return _mm512_movepi64_mask((__m512i)mask) != 0;
+#elif defined(NB_ISA_avx2)
+	return _mm256_movemask_pd((__m256d)mask) != 0;
+#else
+	int64_t any = 0;
+	for (int k = 0; k < (int)NB_WD; k++)
+		any |= mask[k];
+	return any != 0;
+#endif
+}
+
 /* the sum of the lanes, by halves; always in the same order */
 static NB_HD float nb_sum_vf(nb_vf v)
 {

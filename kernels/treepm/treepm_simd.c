@@ -100,10 +100,16 @@ static NB_HD void pull(const enum nb_pair_law form, const int pot, const struct 
 			const int spline = form == NB_LAW_SPLINE;
 			const nb_vd other = LOAD(&list->soft[j]), own = (nb_vd){} + soft;
 			const nb_vd both = nb_choose_vd(spline ? other < own : other > own, other, own);
-			const struct nb_pull_vd soften = nb_soften_vd(
-				spline, 0, r2 + (spline ? (nb_vd){} + NB_PAIR_FLOOR_F64 : both), both);
-			w = soften.w;
-			p = soften.p;
+			const nb_vd s2 = r2 + (spline ? (nb_vd){} + NB_PAIR_FLOOR_F64 : both);
+			if (spline && !nb_any_vd(s2 * both * both < 1)) {
+				const nb_vd y1 = nb_rsqrt_vd(s2);
+				w = y1 * y1 * y1;
+				p = y1;
+			} else {
+				const struct nb_pull_vd soften = nb_soften_vd(spline, 0, s2, both);
+				w = soften.w;
+				p = soften.p;
+			}
 		}
 		const nb_vd f = nb_where_vd(within, mass * (w - polynomial(law->acc, v, v2)));
 		nb_pair_add_vd(f, x, y, z, &ax, &ay, &az);
