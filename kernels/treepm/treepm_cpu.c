@@ -179,28 +179,6 @@ static int fill_sides(struct treepm *w)
 
 /* ---- near --------------------------------------------------------------------------------------- */
 
-/* Cells at, at +- 1 ... along an axis, each once, as one range or two. */
-static int ranges(const struct treepm *w, size_t at, size_t range[2][2])
-{
-	const size_t side = w->plan.side, around = w->plan.around;
-	if (2 * around + 1 >= side) {
-		range[0][0] = 0;
-		range[0][1] = side;
-		return 1;
-	}
-	const size_t from = at + side - around, to = from + 2 * around + 1; /* by one box more */
-	if (from >= side && to <= 2 * side) {
-		range[0][0] = from - side;
-		range[0][1] = to - side;
-		return 1;
-	}
-	range[0][0] = from < side ? from : from - side;
-	range[0][1] = side;
-	range[1][0] = 0;
-	range[1][1] = from < side ? to - side : to - 2 * side;
-	return 2;
-}
-
 static struct nb_treepm_group group_of(const struct nb_treepm_side *t, size_t first, size_t count)
 {
 	struct nb_treepm_group group;
@@ -214,6 +192,28 @@ static struct nb_treepm_group group_of(const struct nb_treepm_side *t, size_t fi
 		group.half[c] = fmax(high - group.centre[c], group.centre[c] - low);
 	}
 	return group;
+}
+
+/* Cells along an axis that may have bodies within reach of a group, and the squares of their distances from it. */
+struct nearby {
+	int n;
+	size_t cell[5];
+	double gap2[5];
+};
+
+static struct nearby nearby_of(const struct treepm *w, size_t at, double centre, double half)
+{
+	const size_t side = w->plan.side, around = w->plan.around, most = 2 * around + 1;
+	const double width = w->plan.box / (double)side;
+	struct nearby cells = {.n = (int)(most < side ? most : side)};
+	for (int k = 0; k < cells.n; k++) {
+		const size_t cell = most < side ? (at + side - around + (size_t)k) % side : (size_t)k;
+		const double gap = nb_periodic_gap(width * (double)cell, width * (double)(cell + 1), centre - half,
+			centre + half, w->plan.box);
+		cells.cell[k] = cell;
+		cells.gap2[k] = gap * gap * (1 - 1e-9);
+	}
+	return cells;
 }
 
 struct work {
@@ -231,30 +231,39 @@ static void pull_list(const struct treepm *w, struct work *work, size_t first, s
 	work->list.n = 0;
 }
 
+/* The sources from, from + 1, ... to - 1 act on targets first, first + 1, ..., as far as they are near. */
+static void pull_range(const struct treepm *w, const struct nb_treepm_group *group, size_t from, size_t to,
+	size_t first, size_t count, struct work *work)
+{
+	while (from < to) {
+		from = w->collect(&w->sources, from, to, w->plan.box, w->plan.law.cut2, group, &work->list);
+		if (from < to)
+			pull_list(w, work, first, count);
+	}
+}
+
 /* What is near targets first, first + 1, ..., of one cell, acts on them. */
 static void pull_group(const struct treepm *w, const size_t cell[3], size_t first, size_t count, struct work *work)
 {
-	const struct nb_treepm_side *s = &w->sources;
 	const struct nb_treepm_group group = group_of(&w->targets, first, count);
-	size_t range[3][2][2];
-	int n[3];
+	struct nearby near[3];
 	for (int c = 0; c < 3; c++)
-		n[c] = ranges(w, cell[c], range[c]);
-	for (int rx = 0; rx < n[0]; rx++)
-		for (size_t x = range[0][rx][0]; x < range[0][rx][1]; x++)
-			for (int ry = 0; ry < n[1]; ry++)
-				for (size_t y = range[1][ry][0]; y < range[1][ry][1]; y++)
-					for (int rz = 0; rz < n[2]; rz++) {
-						const size_t row = (x * w->plan.side + y) * w->plan.side;
-						size_t from = s->begin[row + range[2][rz][0]];
-						const size_t to = s->begin[row + range[2][rz][1]];
-						while (from < to) {
-							from = w->collect(s, from, to, w->plan.box, w->plan.law.cut2,
-								&group, &work->list);
-							if (from < to)
-								pull_list(w, work, first, count);
-						}
-					}
+		near[c] = nearby_of(w, cell[c], group.centre[c], group.half[c]);
+	const struct nearby *z = &near[2];
+	for (int i = 0; i < near[0].n; i++)
+		for (int j = 0; j < near[1].n; j++) {
+			const double rest = w->plan.law.cut2 - near[0].gap2[i] - near[1].gap2[j];
+			const size_t row = (near[0].cell[i] * w->plan.side + near[1].cell[j]) * w->plan.side;
+			for (int k = 0, next; k < z->n; k = next) {
+				next = k + 1;
+				if (!(z->gap2[k] < rest))
+					continue;
+				while (next < z->n && z->gap2[next] < rest && z->cell[next] == z->cell[next - 1] + 1)
+					next++;
+				pull_range(w, &group, w->sources.begin[row + z->cell[k]],
+					w->sources.begin[row + z->cell[next - 1] + 1], first, count, work);
+			}
+		}
 	pull_list(w, work, first, count);
 }
 
