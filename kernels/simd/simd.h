@@ -93,6 +93,20 @@ static NB_HD nb_vd nb_choose_vd(nb_vdi mask, nb_vd a, nb_vd b)
 }
 
 /* whether a lane is set */
+static NB_HD int nb_any_vf(nb_vfi mask)
+{
+#if defined(NB_ISA_avx512)
+	return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif defined(NB_ISA_avx2)
+	return _mm256_movemask_ps((__m256)mask) != 0;
+#else
+	int32_t any = 0;
+	for (int k = 0; k < (int)NB_WF; k++)
+		any |= mask[k];
+	return any != 0;
+#endif
+}
+
 static NB_HD int nb_any_vd(nb_vdi mask)
 {
 #if defined(NB_ISA_avx512)
@@ -279,6 +293,25 @@ static NB_HD nb_vf nb_narrow(nb_vd lo, nb_vd hi)
 		v[NB_WD + k] = (float)hi[k];
 	}
 	return v;
+#endif
+}
+
+/* the sum of both halves of v in f64 */
+static NB_HD nb_vd nb_wide_vf(nb_vf v)
+{
+#if defined(NB_ISA_avx512)
+	const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
+	return (nb_vd)(low + _mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1)));
+#elif defined(NB_ISA_avx2)
+	const __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+	return (nb_vd)(low + _mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1)));
+#elif defined(NB_ISA_neon)
+	return (nb_vd)(vcvt_f64_f32(vget_low_f32((float32x4_t)v)) + vcvt_high_f64_f32((float32x4_t)v));
+#else
+	nb_vd sum;
+	for (int k = 0; k < (int)NB_WD; k++)
+		sum[k] = (double)v[k] + (double)v[NB_WD + k];
+	return sum;
 #endif
 }
 

@@ -13,6 +13,7 @@
 
 static nb_treepm_collect *const collect_of[] = {NB_ISA_TABLE(nb_treepm_collect)};
 static nb_treepm_pull *const pull_of[] = {NB_ISA_TABLE(nb_treepm_pull)};
+static nb_treepm_pull *const pull_mixed_of[] = {NB_ISA_TABLE(nb_treepm_pull_mixed)};
 
 enum {
 	FINE_BITS = 3, /* of a place in a cell, along an axis */
@@ -31,6 +32,12 @@ struct treepm {
 	int shared;	   /* the targets are the sources */
 	double *sum;	   /* of each target, acc and pot */
 };
+
+/* Of squares of softenings, see pair.h. */
+static double floor_of(const struct treepm *w)
+{
+	return w->g->precision == NB_MIXED ? (double)NB_PAIR_FLOOR_F32 : NB_PAIR_FLOOR_F64;
+}
 
 /* ---- bodies by cells ---------------------------------------------------------------------------- */
 
@@ -125,7 +132,7 @@ static int fill_bodies(const struct treepm *w, struct nb_treepm_side *s)
 	for (size_t k = 0; k < s->n; k++) {
 		s->mass[k] = w->g->mass[row_of(s, k)] * w->plan.scale.mass;
 		if (s->soft)
-			nb_gravity_soft(w->g, row_of(s, k), 1, w->plan.scale.length, NB_PAIR_FLOOR_F64, &s->soft[k]);
+			nb_gravity_soft(w->g, row_of(s, k), 1, w->plan.scale.length, floor_of(w), &s->soft[k]);
 	}
 	return NB_OK;
 }
@@ -142,8 +149,8 @@ static int fill_points(const struct treepm *w, struct nb_treepm_side *s)
 		return NB_ENOMEM;
 	own.body_eps = w->points->eps ? w->points->eps : &eps;
 	for (size_t k = 0; k < s->n; k++)
-		nb_gravity_soft(&own, w->points->eps ? row_of(s, k) : 0, 1, w->plan.scale.length, NB_PAIR_FLOOR_F64,
-			&s->soft[k]);
+		nb_gravity_soft(
+			&own, w->points->eps ? row_of(s, k) : 0, 1, w->plan.scale.length, floor_of(w), &s->soft[k]);
 	return NB_OK;
 }
 
@@ -208,8 +215,8 @@ static struct nearby nearby_of(const struct treepm *w, size_t at, double centre,
 	struct nearby cells = {.n = (int)(most < side ? most : side)};
 	for (int k = 0; k < cells.n; k++) {
 		const size_t cell = most < side ? (at + side - around + (size_t)k) % side : (size_t)k;
-		const double gap = nb_periodic_gap(width * (double)cell, width * (double)(cell + 1), centre - half,
-			centre + half, w->plan.box);
+		const double gap = nb_periodic_gap(
+			width * (double)cell, width * (double)(cell + 1), centre - half, centre + half, w->plan.box);
 		cells.cell[k] = cell;
 		cells.gap2[k] = gap * gap * (1 - 1e-9);
 	}
@@ -391,7 +398,7 @@ static void deliver(const struct treepm *w)
 	double *acc = points ? points->acc : g->acc, *pot = points ? points->pot : g->pot, total = 0;
 	for (size_t k = 0; k < w->sources.n; k++)
 		total += w->sources.mass[k];
-	const double background = nb_treepm_background(&w->plan, w->how, total);
+	const double least = sqrt(floor_of(w)), background = nb_treepm_background(&w->plan, w->how, total);
 	for (size_t k = 0; k < t->n; k++) {
 		const size_t i = row_of(t, k), to = in_list ? t->number[k] : i;
 		const double *sum = w->sum + 4 * k;
@@ -400,7 +407,7 @@ static void deliver(const struct treepm *w)
 		if (!pot)
 			continue;
 		const double eps = !bodies ? 0 : (g->body_eps ? g->body_eps[i] : g->eps) * w->plan.scale.length;
-		const double own = eps > NB_TREEPM_LEAST_EPS ? t->mass[k] / eps : 0;
+		const double own = eps > least ? t->mass[k] / eps : 0;
 		pot[to] = w->plan.scale.pot_out * (sum[3] + own + background);
 	}
 }
@@ -419,7 +426,11 @@ int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm
 	const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count)
 {
 	const enum nb_isa isa = nb_cpu_isa();
-	struct treepm w = {.g = g, .points = points, .how = how, .collect = collect_of[isa], .pull = pull_of[isa]};
+	struct treepm w = {.g = g,
+		.points = points,
+		.how = how,
+		.collect = collect_of[isa],
+		.pull = g->precision == NB_MIXED ? pull_mixed_of[isa] : pull_of[isa]};
 	const int pot = points ? points->pot != NULL : g->pot != NULL;
 	struct nb_treepm_kept own = {0, NULL, NULL};
 	uint64_t pairs = 0;

@@ -16,7 +16,7 @@ enum {
 	NB_TREEPM_TERMS = 16,  /* of the polynomials in r^2 */
 	NB_TREEPM_GROUP = 16,  /* targets that share a list */
 	NB_TREEPM_LIST = 2048, /* bodies of a list, after which its forces are summed */
-	NB_TREEPM_VECTOR = 8,  /* the most lanes of a vector, by which arrays are longer than they need to be */
+	NB_TREEPM_VECTOR = 16, /* the most lanes of a vector, by which arrays are longer than they need to be */
 	NB_TREEPM_PARTS = 128  /* of the groups of a device that share them with others, at most */
 };
 
@@ -84,6 +84,8 @@ struct nb_treepm_list {
 	double x[3][NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
 	double mass[NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
 	double soft[NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
+	float mass_f32[NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64))); /* for mixed precision */
+	float soft_f32[NB_TREEPM_LIST + NB_TREEPM_VECTOR] __attribute__((aligned(64)));
 	size_t n;
 };
 
@@ -91,11 +93,14 @@ struct nb_treepm_list {
  * its centre, until there may be no room; returns the first that was not looked at. */
 typedef size_t nb_treepm_collect(const struct nb_treepm_side *sources, size_t from, size_t to, double box,
 	double reach2, const struct nb_treepm_group *group, struct nb_treepm_list *list);
-/* Adds to sum[k] what the list does to targets first + k, k < count: acc, and pot if it is wanted. */
+/* Adds to sum[k] what the list does to targets first + k, k < count: acc, and pot if it is wanted.  _mixed: separations
+ * and sums are in f64, the other arithmetic of pairs in f32. */
 typedef void nb_treepm_pull(const struct nb_treepm_law *law, struct nb_treepm_list *list,
 	const struct nb_treepm_side *targets, size_t first, size_t count, int pot, double sum[][4]);
+typedef nb_treepm_pull nb_treepm_pull_mixed;
 NB_ISA_DECLARE(nb_treepm_collect)
 NB_ISA_DECLARE(nb_treepm_pull)
+NB_ISA_DECLARE(nb_treepm_pull_mixed)
 
 #ifdef __cplusplus
 }

@@ -50,13 +50,13 @@ enum method nb_force_box_method(const struct force *opt, enum method method, dou
 }
 
 /* Of what could be asked for instead, the first that a box does not have. */
-static const char *what_else(const struct force *opt, enum method method, int device)
+static const char *what_else(const struct force *opt, enum method method)
 {
 	if (opt->kernel)
 		return "option '--kernel'";
 	if (method != METHOD_DIRECT && method != METHOD_TREEPM)
 		return method == METHOD_TREE ? "method tree" : method == METHOD_NEAR ? "method near" : "method fmm";
-	if (opt->precision == NB_F32 || (opt->precision == NB_MIXED && !(device && method == METHOD_TREEPM)))
+	if (opt->precision == NB_F32 || (opt->precision == NB_MIXED && method != METHOD_TREEPM))
 		return opt->precision == NB_F32 ? "precision f32" : "precision mixed";
 	return opt->jerk ? "option '--jerk'" : NULL;
 }
@@ -93,9 +93,9 @@ double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, 
 	if (box == 0)
 		return 0;
 	*method = nb_force_box_method(opt, *method, (double)frame->rows[NB_PARTICLE]);
-	const char *what = what_else(opt, *method, run->backend->space->device >= 0);
+	const char *what = what_else(opt, *method);
 	if (what)
-		nb_refuse_box(frame, what, "'-m treepm' or direct, in f64; mixed is for treepm on a device");
+		nb_refuse_box(frame, what, "'-m treepm' or direct, in f64; or mixed for treepm");
 	if (nb_require_dim(frame) == 2)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is two-dimensional, and its periodic box is not",
 			frame->number);

@@ -55,6 +55,22 @@ static void sum_exactly(const struct nb_gravity *g, double box)
 	CHECK(nb_ewald_cpu(&exact, box, NB_EWALD_NEAREST, NULL, NULL) == NB_OK);
 }
 
+/* In mixed precision the field is that of f64 to what the header says; acc2 is that, and changes pot2. */
+static void check_mixed(const struct nb_gravity *given, const struct nb_treepm *how)
+{
+	struct nb_gravity g = *given;
+	g.pot = pot2;
+	WANT(nb_treepm_cpu(&g, 2, how, NULL, NULL, NULL) == NB_OK);
+	for (int with_pot = 0; with_pot < 2; with_pot++) {
+		g.precision = NB_MIXED;
+		g.pot = with_pot ? pot : NULL;
+		WANT(nb_treepm_cpu(&g, 2, how, NULL, NULL, NULL) == NB_OK);
+		const double error = rms_difference(3 * g.n, acc, acc2);
+		WANT(error > 0 && error < 2e-7 * rms(3 * g.n, acc2));
+	}
+	WANT(rms_difference(g.n, pot, pot2) < 1e-6 * rms(g.n, pot2));
+}
+
 /* Each law of softening, with and without massless bodies, and two bodies in one place. */
 static void check_laws(void)
 {
@@ -80,6 +96,7 @@ static void check_laws(void)
 		g.pot = NULL; /* another loop */
 		WANT(nb_treepm_cpu(&g, 2, &how, NULL, NULL, NULL) == NB_OK);
 		WANT(rms_difference(3 * g.n, acc, acc2) < 1e-14 * rms(3 * g.n, acc2));
+		check_mixed(&g, &how);
 	}
 }
 
@@ -128,6 +145,11 @@ static void check_pairs(void)
 		/* the mesh's errors of a pair; at the cut, what is cut off */
 		WANT(rms_difference(6, acc, acc2) < (k < 12 ? 1e-3 : 3e-4) / (cut * cut) + 1e-9 * rms(6, acc2));
 		WANT(rms_difference(2, pot, pot2) < 7e-4 / cut + 1e-9 * rms(2, pot2));
+		g.precision = NB_MIXED; /* also of a pair that is much closer than its place is told in f32 */
+		WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
+		g.precision = NB_F64;
+		WANT(rms_difference(6, acc, acc2) < (k < 12 ? 1e-3 : 3e-4) / (cut * cut) + 3e-7 * rms(6, acc2));
+		WANT(rms_difference(2, pot, pot2) < 7e-4 / cut + 1e-6 * rms(2, pot2));
 	}
 }
 
@@ -199,10 +221,11 @@ static void check_points(void)
 }
 
 /* Any threads; a box of another power of two: the same bits. */
-static void check_bytes(void)
+static void check_bytes(enum nb_precision precision)
 {
 	static double big[3 * MOST];
 	struct nb_gravity g = bodies(MOST, 1);
+	g.precision = precision;
 	const struct nb_treepm how = nb_treepm_choose(g.n, 0);
 	g.eps = 0.01;
 	nb_cpu_set_threads(1);
@@ -248,6 +271,10 @@ static void check_hard(void)
 			WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 			sum_exactly(&g, 1);
 			const double size = rms(g.n, pot2) + 1;
+			WANT(g.n == 0 || rms_difference(3 * g.n, acc, acc2) < 2e-3 * size);
+			WANT(g.n == 0 || rms_difference(g.n, pot, pot2) < 2e-4 * size);
+			g.precision = NB_MIXED;
+			WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
 			WANT(g.n == 0 || rms_difference(3 * g.n, acc, acc2) < 2e-3 * size);
 			WANT(g.n == 0 || rms_difference(g.n, pot, pot2) < 2e-4 * size);
 		}
@@ -326,7 +353,8 @@ int main(void)
 	check_pairs();
 	check_lattice();
 	check_points();
-	check_bytes();
+	check_bytes(NB_F64);
+	check_bytes(NB_MIXED);
 	check_hard();
 	check_wide();
 	check_edges();
