@@ -71,12 +71,28 @@ static void free_side(struct nb_treepm_side *s)
 static void find_cells(const struct treepm *w, const uint64_t *key, struct nb_treepm_side *s)
 {
 	const size_t cells = w->plan.side * w->plan.side * w->plan.side;
-	size_t c = 0;
-	for (size_t k = 0; k < s->n; k++)
-		for (; c <= key[k] >> 3 * FINE_BITS; c++)
+#pragma omp parallel for schedule(static)
+	for (size_t k = 0; k <= s->n; k++) {
+		const size_t end = k < s->n ? (size_t)(key[k] >> 3 * FINE_BITS) + 1 : cells + 1;
+		for (size_t c = k ? (size_t)(key[k - 1] >> 3 * FINE_BITS) + 1 : 0; c < end; c++)
 			s->begin[c] = (uint32_t)k;
-	for (; c <= cells; c++)
-		s->begin[c] = (uint32_t)s->n;
+	}
+}
+
+/* The sum of the masses, or of their sizes; blocks are added in order, whatever the number of threads. */
+static double total_of(const struct nb_treepm_side *s, int of_sizes)
+{
+	enum { BLOCKS = 64 };
+	double part[BLOCKS], total = 0;
+#pragma omp parallel for schedule(static)
+	for (size_t b = 0; b < BLOCKS; b++) {
+		part[b] = 0;
+		for (size_t k = s->n * b / BLOCKS; k < s->n * (b + 1) / BLOCKS; k++)
+			part[b] += of_sizes ? fabs(s->mass[k]) : s->mass[k];
+	}
+	for (size_t b = 0; b < BLOCKS; b++)
+		total += part[b];
+	return total;
 }
 
 /* The row of the caller of target or source k. */
@@ -160,6 +176,7 @@ static int fill_sides(struct treepm *w)
 	const struct nb_gravity *g = w->g;
 	const struct nb_gravity_points *points = w->points;
 	size_t massive = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : massive)
 	for (size_t i = 0; i < g->n; i++)
 		massive += g->mass[i] != 0;
 	w->massive = massive < g->n ? nb_alloc(massive, sizeof *w->massive) : NULL;
@@ -338,12 +355,10 @@ static int far(const struct treepm *w, int pot, struct nb_treepm_kept *kept)
 {
 	const struct nb_treepm_side *s = &w->sources, *t = &w->targets;
 	const int m = w->how->mesh, order = w->how->order;
-	double total = 0;
-	for (size_t k = 0; k < s->n; k++)
-		total += fabs(s->mass[k]);
 	int status = make_meshes(kept, m);
 	double *mass = kept->mass, *field = kept->field;
-	const struct nb_mesh_paint paint = {s->n, s->pos, s->mass, w->plan.box, nb_mesh_unit(total), 1, m, order};
+	const struct nb_mesh_paint paint = {
+		s->n, s->pos, s->mass, w->plan.box, nb_mesh_unit(total_of(s, 1)), 1, m, order};
 	const struct nb_mesh_poisson poisson = {m, order, w->plan.box, w->plan.split};
 	const struct nb_mesh_gather gather = {t->n, t->pos, w->plan.box, m, order, field, NULL, 0};
 	if (!status)
@@ -362,6 +377,15 @@ static int far(const struct treepm *w, int pot, struct nb_treepm_kept *kept)
 
 /* ---- all together ------------------------------------------------------------------------------- */
 
+static int are_finite(size_t n, const double *x)
+{
+	double test = 0; /* x - x is 0 unless x is infinite or NaN */
+#pragma omp parallel for simd schedule(static) reduction(+ : test)
+	for (size_t k = 0; k < n; k++)
+		test += x[k] - x[k];
+	return test == 0;
+}
+
 static int check(
 	const struct nb_gravity *g, double box, const struct nb_treepm *how, const struct nb_gravity_points *points)
 {
@@ -375,16 +399,13 @@ static int check(
 		largest = points->eps[k] > largest ? points->eps[k] : largest;
 	if (!(largest <= nb_treepm_longest_eps(how, box, g->softening)))
 		return NB_EINVAL;
-	for (size_t i = 0; i < 3 * g->n; i++)
-		if (!isfinite(g->pos[i]) || !isfinite(g->mass[i / 3]))
-			return NB_ENONFINITE;
 	for (size_t k = 0; points && points->target && k < points->n; k++)
 		if (points->target[k] >= g->n)
 			return NB_EINVAL;
-	for (size_t k = 0; points && !points->target && k < 3 * points->n; k++)
-		if (!isfinite(points->pos[k]))
-			return NB_ENONFINITE;
-	return NB_OK;
+	return are_finite(3 * g->n, g->pos) && are_finite(g->n, g->mass) &&
+			       (!points || points->target || are_finite(3 * points->n, points->pos))
+		       ? NB_OK
+		       : NB_ENONFINITE;
 }
 
 /* The sums in the caller's units, to where they are wanted.  A body does not feel the softened potential that it has
@@ -395,10 +416,10 @@ static void deliver(const struct treepm *w)
 	const struct nb_gravity *g = w->g;
 	const struct nb_gravity_points *points = w->points;
 	const int bodies = !points || points->target, in_list = points && !points->spread;
-	double *acc = points ? points->acc : g->acc, *pot = points ? points->pot : g->pot, total = 0;
-	for (size_t k = 0; k < w->sources.n; k++)
-		total += w->sources.mass[k];
-	const double least = sqrt(floor_of(w)), background = nb_treepm_background(&w->plan, w->how, total);
+	double *acc = points ? points->acc : g->acc, *pot = points ? points->pot : g->pot;
+	const double least = sqrt(floor_of(w)),
+		     background = nb_treepm_background(&w->plan, w->how, total_of(&w->sources, 0));
+#pragma omp parallel for schedule(static)
 	for (size_t k = 0; k < t->n; k++) {
 		const size_t i = row_of(t, k), to = in_list ? t->number[k] : i;
 		const double *sum = w->sum + 4 * k;
@@ -439,6 +460,7 @@ int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm
 	if (status)
 		return status;
 	clear_spread(g, points);
+#pragma omp parallel for schedule(static) reduction(max : heaviest)
 	for (size_t i = 0; i < g->n; i++)
 		heaviest = fmax(heaviest, fabs(g->mass[i]));
 	nb_treepm_make_plan(g, box, how, points, heaviest, &w.plan);
