@@ -21,6 +21,7 @@ deeds() {
 		nb-field        refuses  nb-field 'plummer m=1 a=1' box.nb
 		nb-force        obeys    nb-force --potential --audit 9 box.nb
 		nb-force        obeys    nb-force -m treepm --potential --audit 9 box.nb
+		nb-force        obeys    nb-force -m treepm --precision mixed box.nb
 		nb-force        refuses  nb-force -m treepm --jerk box.nb
 		nb-force        refuses  nb-force -m treepm --precision f32 box.nb
 		nb-force        refuses  nb-force -t 0.5 box.nb
@@ -28,6 +29,7 @@ deeds() {
 		nb-force        refuses  nb-force -m fmm box.nb
 		nb-force        refuses  nb-force -m near box.nb
 		nb-force        refuses  nb-force -m direct --precision f32 box.nb
+		nb-force        refuses  nb-force -m direct --precision mixed box.nb
 		nb-force        refuses  nb-force --jerk box.nb
 		nb-force        refuses  nb-force -b cpu --kernel gems3-serial box.nb
 		nb-gen          obeys    nb-gen uniform -n 1

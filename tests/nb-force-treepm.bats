@@ -80,6 +80,22 @@ below() { awk -v x="$1" -v y="$2" 'BEGIN { exit !(x + 0 == x && y + 0 == y && x 
 	close_to 0 "$(nb-stats --format tsv run.nb | stat_of drift)" 1e-3
 }
 
+@test "in mixed precision forces differ by less than 1e-7 of their rms, and not by nothing" {
+	local options fields
+	for options in '-e 0.002 --softening-kernel spline' '-e 0.002' '--potential'; do
+		read -ra args <<<"-b cpu -m treepm $options"
+		fields=acc
+		[[ $options != *potential* ]] || fields=acc,pot
+		nb-force "${args[@]}" box.nb >exact.nb
+		nb-force "${args[@]}" --precision mixed box.nb >mixed.nb
+		nb-diff --fields "$fields" --tolerance 4e-6 exact.nb mixed.nb
+		nb-diff --fields acc --format tsv exact.nb mixed.nb >difference || true
+		below 1e-10 "$(stat_of rel_rms <difference)"
+		below "$(stat_of rel_rms <difference)" 1e-7
+		nb-force -j 1 "${args[@]}" --precision mixed box.nb | nb-diff --fields "$fields" - mixed.nb
+	done
+}
+
 @test "what treepm cannot do is refused in a line" {
 	fails_with 2 "has a prime factor above 7 (want 24)" 'nb-force --mesh 22 box.nb'
 	fails_with 2 "option '--mesh' needs '--method treepm'" 'nb-force -m direct --mesh 24 box.nb'

@@ -47,15 +47,16 @@ struct nb_treepm_kept {
 void nb_treepm_free(struct nb_treepm_kept *kept);
 
 /* The field of the bodies of *g in the box of edge L = box at points, or, points NULL, of all bodies, as nb_ewald_cpu.
- * In f64.  Two meshes of nb_mesh_bytes, which stay in *kept unless it is NULL, and some 200 bytes for each body.  Same
- * bytes for any number of threads; lengths times a power of two change no bit of the result but its scale. NB_OK,
+ * In f64; with g->precision NB_MIXED separations and sums are, and the other arithmetic of pairs is in f32: forces
+ * differ by less than 1e-7 (rms) and a few times 1e-6 of the rms of all at most, potentials by 1e-6.  Two meshes of
+ * nb_mesh_bytes, which stay in *kept unless it is NULL, and some 200 bytes for each body.  Same bytes for any number of
+ * threads; lengths times a power of two change no bit of the result but its scale. NB_OK,
  * NB_EINVAL (also a cut that is not below L / 2), NB_ENONFINITE, NB_ELIMIT (n >= 2^31), NB_ENOMEM. */
 NB_MUST_CHECK int nb_treepm_cpu(const struct nb_gravity *g, double box, const struct nb_treepm *how,
 	const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count);
-/* The same on the current device, where all arrays of *g and *points are; *kept stays as it is.  With g->precision
- * NB_MIXED, distances and sums are in f64 and the other arithmetic of pairs is in f32.  The mesh of masses has the same
- * bits; forces differ by less than 1e-12 of the rms of all and of each, with NB_MIXED by 1e-7 (rms) and a few times
- * 1e-6 at most, potentials by 1e-6.  Same bytes on every run, and for any number of devices of one kind: those of a
+/* The same on the current device, where all arrays of *g and *points are; *kept stays as it is.  The mesh of
+ * masses has the same bits; forces in f64 differ by less than 1e-12 of the rms of all and of each, those with NB_MIXED
+ * from f64 as there.  Same bytes on every run, and for any number of devices of one kind: those of a
  * team (kernels/team/team.h) share the near part of all bodies if they are 65536 or more. */
 NB_MUST_CHECK int nb_treepm_cuda(const struct nb_gravity *g, double box, const struct nb_treepm *how,
 	const struct nb_gravity_points *points, struct nb_treepm_kept *kept, struct nb_gravity_count *count);
