@@ -9,21 +9,22 @@ enum { VECTORS = NB_MESH_LINE / NB_WD };
 static NB_HD double gather_one(
 	const int order, const struct nb_mesh_gather *of, const struct nb_mesh_paint *as, size_t i)
 {
-	double weight[3][NB_MESH_LINE] = {{0}}, sum = 0;
+	double weight[3][NB_MESH_LINE], place[3], sum = 0;
 	size_t cell[3][NB_MESH_ORDERS];
-	const size_t m = (size_t)of->m, row = nb_mesh_row(of->m);
+	const size_t row = nb_mesh_row(of->m), step[3] = {(size_t)of->m * row, row, 1};
 	nb_vd line[2][VECTORS] = {{{0}}}, along[VECTORS];
-	int first = 0;
-	for (int c = 0; c < 3; c++) {
-		first = nb_mesh_spline_line(order, nb_mesh_place(of->pos[3 * i + (size_t)c], as), weight[c]);
+	int begin[3];
+	for (int c = 0; c < 3; c++)
+		place[c] = nb_mesh_place(of->pos[3 * i + (size_t)c], as);
+	nb_mesh_spline_lines(order, place, begin, weight);
+	for (int c = 0; c < 3; c++)
 		for (int j = 0; j < order; j++)
-			cell[c][j] = (size_t)nb_mesh_cell(first + j, of->m);
-	}
-	const int whole = nb_mesh_line_whole(order, first, of->m);
+			cell[c][j] = (size_t)nb_mesh_cell(begin[c] + j, of->m) * step[c];
+	const int first = begin[2], whole = nb_mesh_line_whole(order, first, of->m);
 	/* sums of even and of odd y, so that they wait less for each other */
 	_Pragma("GCC unroll 8") for (int x = 0; x < order; x++) _Pragma("GCC unroll 8") for (int y = 0; y < order; y++)
 	{
-		const double *from = of->mesh + (cell[0][x] * m + cell[1][y]) * row;
+		const double *from = of->mesh + cell[0][x] + cell[1][y];
 		const double w = weight[0][x] * weight[1][y];
 		if (whole) {
 			memcpy(along, from + first, sizeof along);

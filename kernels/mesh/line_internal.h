@@ -16,24 +16,29 @@ static inline int nb_mesh_line_whole(int order, int first, int m)
 	return first >= 0 && first + order <= m && first + NB_MESH_LINE <= (int)nb_mesh_row(m);
 }
 
-/* As nb_mesh_spline, with the same operations, but with all weights in registers until the end. */
-static NB_HD int nb_mesh_spline_line(const int order, double u, double weight[NB_MESH_LINE])
+/* As nb_mesh_spline, with the same operations, along three axes at once. */
+static NB_HD void nb_mesh_spline_lines(const int order, const double u[3], int first[3], double weight[3][NB_MESH_LINE])
 {
-	const double from = u + (1 - 0.5 * order), first = floor(from), f = from - first;
-	double w[NB_MESH_LINE] = {1};
+	typedef double v4 __attribute__((vector_size(32)));
+	v4 f = {0}, w[NB_MESH_ORDERS] = {{1, 1, 1, 1}};
+	for (int c = 0; c < 3; c++) {
+		const double from = u[c] + (1 - 0.5 * order), whole = floor(from);
+		f[c] = from - whole;
+		first[c] = (int)whole;
+	}
 	_Pragma("GCC unroll 8") for (int q = 2; q <= order; q++)
 	{
 		const double part = 1.0 / (q - 1);
-		double below = 0;
+		v4 below = {0};
 		_Pragma("GCC unroll 8") for (int j = 0; j < q; j++)
 		{
-			const double here = j < q - 1 ? w[j] : 0;
+			const v4 here = j < q - 1 ? w[j] : (v4){0};
 			w[j] = ((f + (q - 1 - j)) * below + (1 - f + j) * here) * part;
 			below = here;
 		}
 	}
-	memcpy(weight, w, sizeof w);
-	return (int)first;
+	_Pragma("GCC unroll 8") for (int j = 0; j < NB_MESH_LINE; j++) for (int c = 0; c < 3; c++)
+		weight[c][j] = j < order ? w[j][c] : 0;
 }
 
 #endif

@@ -25,14 +25,15 @@ static NB_HD void paint_one(
 	const double mass = (paint->mass ? paint->mass[i] : 1) / paint->unit;
 	double weight[3][NB_MESH_LINE], at[3];
 	size_t cell[3][NB_MESH_ORDERS];
-	int first = 0;
+	int begin[3];
 	nb_reals_row(pos, i, at);
-	for (int c = 0; c < 3; c++) {
-		first = nb_mesh_spline_line(order, nb_mesh_place(at[c], paint) + shift, weight[c]);
+	for (int c = 0; c < 3; c++)
+		at[c] = nb_mesh_place(at[c], paint) + shift;
+	nb_mesh_spline_lines(order, at, begin, weight);
+	for (int c = 0; c < 3; c++)
 		for (int j = 0; j < order; j++)
-			cell[c][j] = (size_t)nb_mesh_cell(first + j, paint->m);
-	}
-	const int whole = nb_mesh_line_whole(order, first, paint->m);
+			cell[c][j] = (size_t)nb_mesh_cell(begin[c] + j, paint->m);
+	const int first = begin[2], whole = nb_mesh_line_whole(order, first, paint->m);
 	for (int x = 0; x < order; x++)
 		for (int y = 0; y < order; y++) {
 			int64_t *to = mesh + (cell[0][x] * m + cell[1][y]) * length;
