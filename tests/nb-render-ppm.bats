@@ -1278,16 +1278,12 @@ sys.stdout.buffer.write(re.sub(rb'P6\n16 8\n255\n', b'', sys.stdin.buffer.read()
 	fails_with 2 "option '--fps' needs a film" 'nb-render-ppm --fps 3 three.nb'
 }
 
-# interrupted_film FILE COMMAND: a film whose command gets Ctrl-C once something of it is there is whole, under its name
+# interrupted_film FILE COMMAND: a film whose command gets Ctrl-C once two pictures of it are there is whole, under its name
 interrupted_film() {
 	fake_ffmpeg 'cat'
-	PATH=$PWD/fake:$PATH timeout 60 env --default-signal=INT setsid bash -c "echo \$\$ >pid; $2" 2>said &
-	local k
-	for k in {1..200}; do
-		[ ! -s "$1.part" ] || break
-		sleep 0.05
-	done
-	[ -s "$1.part" ]
+	PATH=$PWD/fake:$PATH timeout 600 env --default-signal=INT setsid bash -c "echo \$\$ >pid; $2" 2>said &
+	two_are_there() { [ -e "$1" ] && [ "$(stat -c %s "$1")" -ge $((2 * 3 * 16 * 8)) ]; }
+	wait_until two_are_there "$1.part"
 	kill -INT -- -"$(<pid)"
 	wait || true
 	[ ! -e "$1.part" ]
