@@ -56,7 +56,7 @@ try() {
 	printf '%s\nprintf "%%s " "${PIPESTATUS[@]}" >status\n' "$2" >"$3/.command"
 	(cd "$3" && TEST_MARK=$MARK NB_FOLD=$1 exec timeout -k 1 $PATIENCE bash .command >stdout 2>.messages) || code=$?
 	# which program begins to write first is chance
-	sed -E '/: (not )?folded: /d; /^\.command: line/d; s/[0-9.e+-]+ s(econds)?\b/SECONDS/g' "$3/.messages" | sort >"$3/messages"
+	sed -E '/: (not )?folded: /d; /^nb-step: waiting for /d; /^\.command: line/d; s/[0-9.e+-]+ s(econds)?\b/SECONDS/g' "$3/.messages" | sort >"$3/messages"
 	if [ $code -ge 124 ] || [ ! -s "$3/status" ]; then
 		echo "status $code, NB_FOLD=$1: $2"
 		cat "$3/.messages"
