@@ -8,14 +8,14 @@ load helper
 	command -v chromium >/dev/null || skip "no chromium"
 	[ -n "$(nb-view --help 2>/dev/null)" ] || skip "no nb-view"
 	cd "$BATS_TEST_TMPDIR"
-	timeout 100 python3 -B "$NB_TOP/tests/view/page.py"
+	timeout 900 python3 -B "$NB_TOP/tests/view/page.py"
 }
 
 @test "the page shows the walls of a periodic box, where trails end and go on at the opposite ones" {
 	command -v chromium >/dev/null || skip "no chromium"
 	[ -n "$(nb-view --help 2>/dev/null)" ] || skip "no nb-view"
 	cd "$BATS_TEST_TMPDIR"
-	timeout 100 python3 -B "$NB_TOP/tests/view/box.py"
+	timeout 900 python3 -B "$NB_TOP/tests/view/box.py"
 }
 
 @test "the page is one file of at most 150 kB that names no other place" {

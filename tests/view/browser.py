@@ -13,7 +13,7 @@ import time
 class Browser:
     """size: of the window, in pixels; scheme: dark or light; every wait ends after patience seconds."""
 
-    def __init__(self, size=(640, 360), scheme="dark", touch=False, card=True, patience=40):
+    def __init__(self, size=(640, 360), scheme="dark", touch=False, card=True, patience=300):
         self.patience, self.number, self.heard, self.rest, self.requests, self.size = patience, 0, [], b"", [], size
         self.folder = tempfile.mkdtemp(prefix="nb-view-")
         (read, self.to), (self.source, write) = os.pipe(), os.pipe()
