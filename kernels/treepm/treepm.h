@@ -48,7 +48,8 @@ void nb_treepm_free(struct nb_treepm_kept *kept);
 
 /* The field of the bodies of *g in the box of edge L = box at points, or, points NULL, of all bodies, as nb_ewald_cpu.
  * In f64; with g->precision NB_MIXED separations and sums are, and the other arithmetic of pairs is in f32: forces
- * differ by less than 1e-7 (rms) and a few times 1e-6 of the rms of all at most, potentials by 1e-6.  Two meshes of
+ * differ by 1e-7 of the rms of all (rms) and a few times 1e-6 of it at most, potentials by 1e-6; but those of a lattice
+ * that is displaced by a share d of its spacing, where the pulls of pairs cancel, by 6e-8 / d (rms).  Two meshes of
  * nb_mesh_bytes, which stay in *kept unless it is NULL, and some 200 bytes for each body.  Same bytes for any number of
  * threads; lengths times a power of two change no bit of the result but its scale. NB_OK,
  * NB_EINVAL (also a cut that is not below L / 2), NB_ENONFINITE, NB_ELIMIT (n >= 2^31), NB_ENOMEM. */

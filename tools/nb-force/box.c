@@ -95,7 +95,7 @@ double nb_force_box(struct nb_run *run, struct force *opt, enum method *method, 
 	*method = nb_force_box_method(opt, *method, (double)frame->rows[NB_PARTICLE]);
 	const char *what = what_else(opt, *method);
 	if (what)
-		nb_refuse_box(frame, what, "'-m treepm' or direct, in f64; or mixed for treepm");
+		nb_refuse_box(frame, what, "direct in f64, or '-m treepm' in f64 or mixed");
 	if (nb_require_dim(frame) == 2)
 		nb_die(NB_EXIT_FAILED, "frame %" PRIu64 " is two-dimensional, and its periodic box is not",
 			frame->number);
