@@ -19,8 +19,7 @@ static const double POWER = 2.7;
  * percentile; less than PAID, the next frame gets a larger angle. */
 static const double AIM = 0.6, AIM_AUDITED = 0.8, PAID = 0.4;
 /* What each arithmetic can give; a direct sum in f32 is no choice. */
-static const double LEAST_TREE_F32 = 5e-7, LEAST_TREE_MIXED = 2e-7, LEAST_DIRECT_MIXED = 1e-6,
-		    LEAST_TREEPM_MIXED = 2e-5;
+static const double LEAST_TREE_F32 = 5e-7, LEAST_TREE_MIXED = 2e-7, LEAST_DIRECT_MIXED = 1e-6;
 
 double nb_force_angle(double accuracy)
 {
@@ -45,10 +44,8 @@ static enum nb_precision accurate_precision(const struct force *opt, enum method
 
 enum nb_precision nb_force_precision(const struct force *opt, enum method method)
 {
-	if (method == METHOD_TREEPM) {
-		const int bears = opt->precision == PRECISION_AUTO && opt->accuracy >= LEAST_TREEPM_MIXED;
-		return opt->precision == NB_MIXED || bears ? NB_MIXED : NB_F64;
-	}
+	if (method == METHOD_TREEPM)
+		return opt->precision == NB_MIXED ? NB_MIXED : NB_F64;
 	if (opt->precision != PRECISION_AUTO)
 		return (enum nb_precision)opt->precision;
 	if (opt->kernel)
