@@ -417,7 +417,7 @@ static void deliver(const struct treepm *w)
 	const struct nb_gravity_points *points = w->points;
 	const int bodies = !points || points->target, in_list = points && !points->spread;
 	double *acc = points ? points->acc : g->acc, *pot = points ? points->pot : g->pot;
-	const double least = sqrt(floor_of(w)),
+	const double least = sqrt(floor_of(w)) / (g->softening == NB_SPLINE ? NB_SPLINE_SUPPORT : 1),
 		     background = nb_treepm_background(&w->plan, w->how, total_of(&w->sources, 0));
 #pragma omp parallel for schedule(static)
 	for (size_t k = 0; k < t->n; k++) {

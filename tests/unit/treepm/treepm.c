@@ -336,6 +336,26 @@ static void check_edges(void)
 	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_ENONFINITE);
 }
 
+/* The potential of a body at itself is taken out, or was not there: also if its softening is as good as none. */
+static void check_short(void)
+{
+	for (int k = 0; k < 40; k++) {
+		struct nb_gravity g = bodies(2, 1);
+		const struct nb_treepm how = {24, 6, 1.3, 6.5};
+		g.softening = k % 2 ? NB_SPLINE : NB_PLUMMER;
+		g.precision = NB_MIXED;
+		mass[0] = mass[1] = 1;
+		WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
+		memcpy(pot2, pot, 2 * sizeof *pot);
+		eps[0] = 0.01;
+		eps[1] = 0x1p-58 * pow(2, -0.25 * k);
+		g.body_eps = eps;
+		snprintf(label, sizeof label, "short %d", k);
+		WANT(nb_treepm_cpu(&g, 1, &how, NULL, NULL, NULL) == NB_OK);
+		WANT(fabs(pot[1] - pot2[1]) < 1e-15 / eps[1]);
+	}
+}
+
 /* How groups are dealt to several devices: each once, the larger parts first, the last one small. */
 static void check_parts(void)
 {
@@ -370,5 +390,6 @@ int main(void)
 	check_hard();
 	check_wide();
 	check_edges();
+	check_short();
 	return unit_end();
 }
