@@ -296,8 +296,8 @@ long_run_now() {
 	front=$!
 	wait_until test -s out.nb || return 1
 	late || return 0
-	kill -KILL $front
-	wait $front || :
+	kill -KILL "$front"
+	wait "$front" || :
 	nothing_stays || :
 	return 1
 }
@@ -314,7 +314,7 @@ rank_pids() { # of rank $1
 		if [ "$rank" -eq 2 ]; then long_run "$TREE"; else long_run; fi
 		kill -KILL "$(rank_pids $rank | head -n 1)"
 		code=0
-		wait $front || code=$?
+		wait "$front" || code=$?
 		cat said
 		[ $code -eq 1 ]
 		[ "$(grep -c . said)" -eq 1 ]
@@ -326,9 +326,9 @@ rank_pids() { # of rank $1
 
 @test "SIGTERM ends a run of ranks after its step, with a whole stream" {
 	long_run "$TREE"
-	kill -TERM $front
+	kill -TERM "$front"
 	code=0
-	wait $front || code=$?
+	wait "$front" || code=$?
 	cat said
 	[ $code -eq 143 ]
 	equals "$(sed 's/step [0-9]*, time [0-9.e+-]*/step N, time T/' said)" "nb-step: the run ends with the whole state of step N, time T (the same command with '--resume FILE', the file of this output, goes on, into another file)"
@@ -338,7 +338,7 @@ rank_pids() { # of rank $1
 
 @test "nothing stays where the process that waits is killed" {
 	long_run
-	kill -KILL $front
+	kill -KILL "$front"
 	nothing_stays
 	run ! ends_well out.nb
 }
@@ -346,7 +346,7 @@ rank_pids() { # of rank $1
 @test "a reader that goes away ends all ranks, without a word" {
 	nb-gen plummer -n 8200 >in.nb
 	goes_away() {
-		TEST_MARK=$MARK bash -c "nb-step --mpi '$(ranks $1) -x TEST_MARK' -d 0.001 -k 100000 'nb-force -e 0.01' <in.nb 2>said | head -c 1000 >/dev/null; echo \${PIPESTATUS[0]} >code"
+		TEST_MARK=$MARK bash -c "nb-step --mpi '$(ranks "$1") -x TEST_MARK' -d 0.001 -k 100000 'nb-force -e 0.01' <in.nb 2>said | head -c 1000 >/dev/null; echo \${PIPESTATUS[0]} >code"
 		equals "$(cat code)" 141 || return 1
 		[ ! -s said ] || { cat said; return 1; }
 		nothing_stays
