@@ -1136,15 +1136,18 @@ force_fails() { # force_fails PIPELINE MESSAGE [OPTIONS]
 
 @test "-v tells how long each stage of a step takes on the CPU, and no more than all of them took" {
 	unset NB_FOLD # programs that are processes of their own have other stages
-	local pipeline='nb-sort-zorder -b cpu | nb-build-tree -b cpu | nb-force -b cpu -t 0.6 -e 0.01'
-	run bash -c "nb-gen plummer -n 300 | nb-step -v -b cpu -d 0.01 -k 3 --every 0 '$pipeline' 2>&1 >/dev/null"
-	[[ ${lines[-2]} =~ ^nb-step:\ ([0-9.]+)\ s,\ of ]]
-	local whole=${BASH_REMATCH[1]}
-	local ms='[0-9.e-]+' stage want='^nb-step: milliseconds a step: '
+	local pipeline='nb-sort-zorder -b cpu | nb-build-tree -b cpu | nb-force -b cpu -t 0.6 -e 0.01' ms='[0-9.e-]+' stage whole
+	local want='^nb-step: milliseconds a step: '
 	for stage in keys sort permutation tree moments 'preparation of the walk' walk 'of which threads waited'; do
 		want+="$stage $ms, "
 	done
-	[[ ${lines[-1]} =~ ${want}rest\ $ms$ ]]
+	has_stages() {
+		run bash -c "nb-gen plummer -n 300 | nb-step -v -b cpu -d 0.01 -k 3 --every 0 '$pipeline' 2>&1 >/dev/null"
+		[[ ${lines[-1]} =~ ${want}rest\ $ms$ ]]
+	}
+	in_one_of 20 has_stages # a program that starts too late is a process of its own, too
+	[[ ${lines[-2]} =~ ^nb-step:\ ([0-9.]+)\ s,\ of ]]
+	whole=${BASH_REMATCH[1]}
 	sed 's/.*a step: //; s/of which threads waited [^,]*, //' <<<"${lines[-1]}" | tr ',' '\n' | awk -v whole="$whole" '
 		{ sum += $NF } END { print sum, whole; exit !(sum > 0 && 4 * sum <= 1001 * whole) }'
 }
