@@ -24,11 +24,12 @@ load helper
 # bats test_tags=once,linux
 @test "every row of run-memory can be measured" {
 	cd "$BATS_TEST_TMPDIR"
-	"$NB_TOP/tests/bench/run-memory" "${NB_BIN%/bin}" 20000 >table 2>said || { cat said; return 1; }
-	# beside other tests the look at the memory comes too late for a short command, of 1000 bodies or of more
-	awk -F '\t' 'NR > 1 && $2 !~ /^-?[0-9]+[.][0-9]$/' table >wrong
-	[ ! -s wrong ]
-	[ "$(wc -l <table)" -eq 37 ]
+	rows() {
+		"$NB_TOP/tests/bench/run-memory" "${NB_BIN%/bin}" 20000 >table 2>said || { cat said; return 1; }
+		awk -F '\t' 'NR > 1 && !($2 > -500 && $2 < 5000)' table >wrong
+		[ ! -s wrong ] && [ "$(wc -l <table)" -eq 37 ]
+	}
+	in_one_of 5 rows # beside other tests the look at the memory of a short command may come too late
 }
 
 # bats test_tags=once
