@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum {
-	CELLS = 2, /* along the cut */
 	LONG = 512 /* cells of a mesh that may be longer if it is transformed in fewer passes: no less than 4 from there
 		      on */
 };
@@ -119,9 +118,10 @@ void nb_treepm_make_plan(const struct nb_gravity *g, double box, const struct nb
 	plan->split = how->split * plan->box / how->mesh;
 	plan->reach = nb_treepm_reach(how, plan->box);
 	/* no finer than that cells have a few bodies */
-	const double along = floor(CELLS * plan->box / plan->reach), most = ceil(cbrt((double)g->n));
+	const double along = floor(NB_TREEPM_AROUND * plan->box / plan->reach), most = ceil(cbrt((double)g->n));
 	plan->side = (size_t)fmax(1, fmin(along, most));
-	plan->around = (size_t)ceil(plan->reach / (plan->box / (double)plan->side));
+	/* no more even if the quotient is rounded up from that: what is beyond is at the end of the cut */
+	plan->around = (size_t)fmin(NB_TREEPM_AROUND, ceil(plan->reach / (plan->box / (double)plan->side)));
 	fill_law(g, points, plan);
 }
 

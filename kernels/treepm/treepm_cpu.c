@@ -221,8 +221,8 @@ static struct nb_treepm_group group_of(const struct nb_treepm_side *t, size_t fi
 /* Cells along an axis that may have bodies within reach of a group, and the squares of their distances from it. */
 struct nearby {
 	int n;
-	size_t cell[5];
-	double gap2[5];
+	size_t cell[2 * NB_TREEPM_AROUND + 1];
+	double gap2[2 * NB_TREEPM_AROUND + 1];
 };
 
 static struct nearby nearby_of(const struct treepm *w, size_t at, double centre, double half)

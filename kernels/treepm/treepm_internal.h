@@ -14,6 +14,7 @@ extern "C" {
 
 enum {
 	NB_TREEPM_TERMS = 16,  /* of the polynomials in r^2 */
+	NB_TREEPM_AROUND = 2,  /* cells along the cut */
 	NB_TREEPM_GROUP = 16,  /* targets that share a list */
 	NB_TREEPM_LIST = 2048, /* bodies of a list, after which its forces are summed */
 	NB_TREEPM_VECTOR = 16, /* the most lanes of a vector, by which arrays are longer than they need to be */
@@ -53,7 +54,7 @@ struct nb_treepm_plan {
 	struct nb_pair_scale scale;
 	double box, split, reach; /* scaled */
 	size_t side;		  /* cells along an axis */
-	size_t around;		  /* of them, on each side of one, that may have bodies within reach: 2 at most */
+	size_t around; /* of them, on each side of one, that may have bodies within reach: NB_TREEPM_AROUND or less */
 	struct nb_treepm_law law;
 };
 

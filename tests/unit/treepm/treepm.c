@@ -336,6 +336,23 @@ static void check_edges(void)
 	CHECK(nb_treepm_cpu(&g, 1, &good, NULL, NULL, NULL) == NB_ENONFINITE);
 }
 
+/* Cells are so wide that few of them are within reach, however quotients are rounded. */
+static void check_cells(void)
+{
+	struct nb_gravity g = bodies(MOST, 1);
+	for (int mesh = 18; mesh < 400; mesh++)
+		for (int k = 4; k < 60; k++)
+			for (int cut = 10; cut < 15; cut++) {
+				const struct nb_treepm how = {mesh, 6, 0.05 * k, 0.5 * cut};
+				struct nb_treepm_plan plan;
+				nb_treepm_make_plan(&g, 1 + 0.1 * (k % 10), &how, NULL, 1, &plan);
+				const double width = plan.box / (double)plan.side;
+				snprintf(label, sizeof label, "mesh %d, split %g, cut %g", mesh, how.split, how.cut);
+				WANT(plan.around <= NB_TREEPM_AROUND);
+				WANT(plan.reach <= (double)plan.around * width * (1 + 1e-12));
+			}
+}
+
 /* The potential of a body at itself is taken out, or was not there: also if its softening is as good as none. */
 static void check_short(void)
 {
@@ -391,5 +408,6 @@ int main(void)
 	check_wide();
 	check_edges();
 	check_short();
+	check_cells();
 	return unit_end();
 }
